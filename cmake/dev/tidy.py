@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy over the sources of lib/, several at a time, and remembers what was clean.
+
+A source is clean as long as nothing that its findings depend on changes: itself, the project's headers
+that it includes, its compile command, and .clang-tidy. The hash of all of these names a file in the
+cache folder.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+# The compile commands are g++'s: clang knows neither all of its warnings nor need they be errors.
+ARGUMENTS = ["--quiet", "--extra-arg=-Wno-error", "--extra-arg=-Wno-unknown-warning-option"]
+
+
+def closure(source):
+    """The source and the project's headers that it includes, directly or not."""
+    found, queue = set(), [source]
+    while queue:
+        file = queue.pop()
+        if file in found:
+            continue
+        found.add(file)
+        for name in INCLUDE.findall(file.read_bytes()):
+            for folder in (ROOT / "lib", ROOT / "include", file.parent):
+                if (folder / name.decode()).is_file():
+                    queue.append(folder / name.decode())
+                    break
+    return sorted(found)
+
+
+def fingerprint(source, command):
+    digest = hashlib.sha256()
+    for text in (command.encode(), " ".join(ARGUMENTS).encode(), (ROOT / ".clang-tidy").read_bytes()):
+        digest.update(text)
+    for file in closure(source):
+        digest.update(str(file.relative_to(ROOT)).encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def tidy(build, source):
+    run = subprocess.run(["clang-tidy", "-p", str(build), *ARGUMENTS, str(source)],
+                         capture_output=True, text=True, check=False)
+    # stderr only counts the suppressed warnings, unless clang-tidy itself fails.
+    return "" if run.returncode == 0 and not run.stdout.strip() else run.stdout + run.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--cache", type=pathlib.Path, required=True)
+    arguments = parser.parse_args()
+    arguments.cache.mkdir(parents=True, exist_ok=True)
+
+    commands = json.loads((arguments.build / "compile_commands.json").read_text())
+    stamps = {}
+    for entry in commands:
+        source = pathlib.Path(entry["file"]).resolve()
+        if source.is_relative_to(ROOT / "lib"):
+            stamps[source] = arguments.cache / fingerprint(source, entry["command"])
+    dirty = [source for source in stamps if not stamps[source].exists()]
+    print(f"dev: lint: clang-tidy: {len(dirty)} of {len(stamps)} sources to look at", flush=True)
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        findings = {pool.submit(tidy, arguments.build, source): source for source in dirty}
+        for future in concurrent.futures.as_completed(findings):
+            if future.result():
+                failed += 1
+                print(future.result(), flush=True)
+            else:
+                stamps[findings[future]].touch()
+
+    for stale in set(arguments.cache.iterdir()) - set(stamps.values()):
+        stale.unlink()
+    if failed:
+        print(f"dev: error: clang-tidy has findings in {failed} sources", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

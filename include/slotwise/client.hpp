@@ -1,0 +1,129 @@
+// The client: synchronous face, and the door to the asynchronous one and to pipelines.
+//
+// Thread rule: everything here may be used from any thread at the same time, except destruction and
+// assignment of the Client object itself.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <slotwise/args.hpp>
+#include <slotwise/call_options.hpp>
+#include <slotwise/commands.hpp>
+#include <slotwise/config.hpp>
+#include <slotwise/convert.hpp>
+#include <slotwise/detail/call_spec.hpp>
+#include <slotwise/events.hpp>
+#include <slotwise/export.hpp>
+#include <slotwise/pipeline.hpp>
+#include <slotwise/task.hpp>
+
+namespace slotwise {
+
+namespace detail {
+class Core;
+}
+
+/// Asynchronous face: every call returns a Task at once.
+class SLOTWISE_API Async : public Commands<Async> {
+ public:
+  Async(std::shared_ptr<detail::Core> core, CallOptions options);
+
+  /// Any command: `async.command<std::string>("OBJECT", "ENCODING", key)`.
+  template <class T = Reply, class... A>
+  Task<T> command(std::string_view name, const A&... args) const {
+    const Args words(name, args...);
+    return Task<T>(start({.words = words.words()}));
+  }
+  /// Any command given as words.
+  Task<Reply> command_words(std::span<const std::string_view> words) const {
+    return Task<Reply>(start({.words = words}));
+  }
+  Async with(CallOptions options) const { return {core_, std::move(options)}; }
+
+ private:
+  friend class Commands<Async>;
+  template <class T>
+  Task<T> invoke(const detail::Command& command, const Args& args) const {
+    return Task<T>(start({.command = &command, .words = args.words()}));
+  }
+  template <class T>
+  Task<T> invoke_spread(const detail::Command& command, const Args& args) const {
+    return Task<T>(start({.command = &command, .words = args.words(), .spread = true}));
+  }
+  template <class T>
+  Task<T> invoke_script(const Script& script, const Args& args) const {
+    return Task<T>(start({.words = args.words(), .script = &script}));
+  }
+  detail::OperationHandle start(const detail::CallSpec& call) const;
+
+  std::shared_ptr<detail::Core> core_;
+  CallOptions options_;
+};
+
+/// A client of one deployment. Cheap to move; not copyable. Destruction completes every pending
+/// call with `cancelled`, in bounded time.
+class SLOTWISE_API Client : public Commands<Client> {
+ public:
+  /// Reads the URI, finds the deployment and returns when it is usable, or throws the Error that
+  /// says why not (within Config::timeout).
+  static Client connect(std::string_view uri);
+  static Client connect(Config config);
+
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  ~Client();
+
+  /// Any command, with the right routing: `client.command<long>("XLEN", "stream")`. Throws Error.
+  template <class T = Reply, class... A>
+  T command(std::string_view name, const A&... args) const {
+    const Args words(name, args...);
+    return convert<T>(execute({.words = words.words()})).value();
+  }
+  /// Any command given as words; does not throw.
+  Result<Reply> command_words(std::span<const std::string_view> words) const {
+    return execute({.words = words});
+  }
+
+  Async async() const;
+  Pipeline pipeline() const;
+  /// The same client with other settings for the calls made through it; shares everything.
+  Client with(CallOptions options) const;
+
+  Stats stats() const;
+  TopologyInfo topology() const;
+  /// Asks for the topology now and waits until an answer is in use.
+  Result<void> refresh() const;
+
+  /// Ends all calls with `cancelled` and closes all connections; later calls fail with
+  /// `cancelled`. The destructor of the last Client does it too.
+  void close() noexcept;
+
+ private:
+  friend class Commands<Client>;
+  Client(std::shared_ptr<detail::Core> core, std::shared_ptr<const void> guard,
+         CallOptions options);
+
+  template <class T>
+  T invoke(const detail::Command& command, const Args& args) const {
+    return convert<T>(execute({.command = &command, .words = args.words()})).value();
+  }
+  template <class T>
+  T invoke_spread(const detail::Command& command, const Args& args) const {
+    return convert<T>(execute({.command = &command, .words = args.words(), .spread = true}))
+        .value();
+  }
+  template <class T>
+  T invoke_script(const Script& script, const Args& args) const {
+    return convert<T>(execute({.words = args.words(), .script = &script})).value();
+  }
+  Result<Reply> execute(const detail::CallSpec& call) const;
+
+  std::shared_ptr<detail::Core> core_;
+  CallOptions options_;
+  std::shared_ptr<const void> guard_;  // closes the core when the last Client of it is gone
+};
+
+}  // namespace slotwise

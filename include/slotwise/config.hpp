@@ -1,0 +1,131 @@
+// Everything that can be set, as a struct and as a URI.
+//
+// Thread rule: a plain value; use it from one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <slotwise/export.hpp>
+
+namespace slotwise {
+
+class EventSink;
+
+/// What answers the question "where do I send this command?".
+enum class Mode : std::uint8_t {
+  single,    ///< one server: `valkey://host`
+  cluster,   ///< a cluster: `valkey+cluster://a,b,c`
+  sentinel,  ///< a primary named by sentinels: `valkey+sentinel://s1,s2,s3/name`
+};
+
+/// Which nodes may serve a read-only command.
+enum class ReadFrom : std::uint8_t {
+  primary,            ///< the default: reads see all acknowledged writes
+  replica_preferred,  ///< a replica that is in sync; else the primary
+  any,                ///< primary and replicas in turn
+  lowest_latency,     ///< the node of the shard with the shortest round trip
+  same_zone,          ///< a node in Config::availability_zone; else replica_preferred
+};
+
+/// A host name or IP literal (IPv6 without brackets) and a port.
+struct Endpoint {
+  std::string host;
+  std::uint16_t port = 6379;
+
+  /// "host:port", "[v6]:port".
+  SLOTWISE_API std::string to_string() const;
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+
+struct Credentials {
+  std::string username;  ///< empty: the `default` user
+  std::string password;  ///< empty and no username: no AUTH is sent
+};
+
+/// TLS is used when `enabled`. Chain AND name are verified unless switched off here.
+struct TlsConfig {
+  bool enabled = false;
+  bool verify_chain = true;
+  bool verify_name = true;   ///< the certificate must name the node (DNS or IP SAN)
+  std::string ca_file;       ///< PEM; empty with empty ca_dir: the system's store
+  std::string ca_dir;        ///< folder of hashed PEM files
+  std::string cert_file;     ///< client certificate (chain), PEM
+  std::string key_file;      ///< its private key, PEM
+  std::string key_password;  ///< of an encrypted private key
+  std::string server_name;   ///< verify and send (SNI) this name instead of the node's own
+  int min_version = 12;      ///< 12 = TLS 1.2, 13 = TLS 1.3
+  std::string ciphers;       ///< OpenSSL cipher list for TLS 1.2; empty: OpenSSL's default
+};
+
+/// All settings. `Config::parse(uri)` fills one from a URI; every field can then be changed.
+struct SLOTWISE_API Config {
+  using milliseconds = std::chrono::milliseconds;
+
+  Mode mode = Mode::single;
+  std::vector<Endpoint> endpoints;  ///< seeds, sentinels, or the one server
+  std::string sentinel_name;        ///< the primary's name at the sentinels
+
+  Credentials credentials;           ///< of the data servers
+  Credentials sentinel_credentials;  ///< of the sentinels; never sent to data servers
+  /// Asked at every connect and after a rejected one; wins over `credentials`. Any thread.
+  std::function<Credentials()> credentials_provider;
+  TlsConfig tls;                          ///< of the data servers
+  std::optional<TlsConfig> sentinel_tls;  ///< of the sentinels; absent: `tls`'s values
+
+  /// The whole call: DNS, connect, TLS, handshake, every retry and every wait.
+  milliseconds timeout{5000};
+  /// Silence of a node that owes an answer; then its connection is closed and replaced.
+  milliseconds attempt_timeout{1000};
+  /// One connection attempt: DNS, TCP, TLS and handshake together.
+  milliseconds connect_timeout{2000};
+  /// Added to the server-side time of a blocking command (BLPOP ...) to make its deadline.
+  milliseconds blocking_margin{1000};
+  int max_redirects = 16;                ///< MOVED and ASK followed by one call
+  milliseconds retry_backoff_min{20};    ///< first pause after TRYAGAIN, CLUSTERDOWN, ...
+  milliseconds retry_backoff_max{1000};  ///< pauses double up to this; each is jittered
+  std::size_t max_pending = 1'000'000;   ///< calls waiting at once; one more: queue_full
+
+  milliseconds refresh_interval{60'000};  ///< periodic look at the topology, +-20 % jitter; 0: off
+  milliseconds refresh_min_interval{200};  ///< never more often than this, whatever happens
+  milliseconds health_check_interval{10'000};  ///< PING on a connection silent for this long; 0: off
+  milliseconds tcp_keepalive{15'000};          ///< idle time before TCP keepalive; 0: off
+
+  ReadFrom read_from = ReadFrom::primary;
+  std::string availability_zone;         ///< for ReadFrom::same_zone
+  int protocol = 3;                      ///< 3: RESP3 with fall-back to RESP2; 2: RESP2
+  int database = 0;                      ///< SELECT; in a cluster only with Valkey 9 cluster-databases
+  std::string client_name;               ///< CLIENT SETNAME; empty: none
+  std::vector<std::string> dns_servers;  ///< "ip" or "ip:port"; empty: the system's
+  bool use_announced_ips = true;         ///< race the cluster's announced ip against DNS
+
+  std::size_t max_reply_bytes = std::size_t{1} << 30;  ///< a bulk that claims more: protocol error
+  int max_reply_depth = 512;                           ///< deeper nesting: protocol error
+  int direct_connections = 4;  ///< per node, used by callers of the synchronous face in place; 0: off
+  int io_threads = 1;          ///< event loop threads
+
+  std::shared_ptr<EventSink> events;  ///< change events; null: none
+
+  /// Reads `valkey://`, `valkeys://` (TLS), `valkey+cluster://`, `valkeys+cluster://`,
+  /// `valkey+sentinel://...`, `valkeys+sentinel://`, the same with `redis`/`rediss`. Options in
+  /// the query: timeout, attempt_timeout, connect_timeout, refresh_interval (with units: `500ms`,
+  /// `5s`, `1m`), protocol, client_name, db, read_from, dns_servers, ca, cert, key, server_name,
+  /// sentinel_user, sentinel_password. Throws Error(invalid_argument) that names the part and the
+  /// mend; a password never appears in it.
+  static Config parse(std::string_view uri);
+
+  /// Throws Error(invalid_argument) naming the first field that makes no sense.
+  void validate() const;
+
+  /// The URI again, with passwords replaced by "***".
+  std::string to_string() const;
+};
+
+}  // namespace slotwise

@@ -1,0 +1,630 @@
+#include "client/core.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <utility>
+
+#include <slotwise/commands/scripts.hpp>
+
+#include "base/endpoint.hpp"
+#include "commands/keys.hpp"
+#include "resp/encoder.hpp"
+#include "routing/words.hpp"
+
+namespace slotwise::detail {
+namespace {
+
+constexpr std::size_t kept_encode_buffer = 256 * 1024;
+
+Error closed_error(Outcome outcome = Outcome::not_sent) {
+  return Error(ErrorCode::cancelled, outcome, "the client is closed");
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ",") + part;
+  return out;
+}
+
+std::shared_ptr<net::TlsContext> make_tls(const TlsConfig& tls) {
+  if (!tls.enabled) return nullptr;
+  net::tls_settings s;
+  s.ca_file = tls.ca_file;
+  s.ca_dir = tls.ca_dir;
+  s.cert_file = tls.cert_file;
+  s.key_file = tls.key_file;
+  if (!tls.key_password.empty()) s.key_password = [p = tls.key_password] { return p; };
+  s.min_version = tls.min_version >= 13 ? net::tls_version::tls_1_3 : net::tls_version::tls_1_2;
+  s.verify = !tls.verify_chain ? net::tls_verify::none
+             : tls.verify_name ? net::tls_verify::full
+                               : net::tls_verify::chain;
+  s.server_name = tls.server_name;
+  s.ciphers = tls.ciphers;
+  net::error error;
+  auto context = net::TlsContext::make(std::move(s), error);
+  if (context == nullptr) throw Error(ErrorCode::invalid_argument, Outcome::not_sent, error.text);
+  return context;
+}
+
+/// The error is the last word on a call that may have left bytes behind.
+Result<Reply> failed(const Error& e, const routing::Node& node) {
+  return e.with_node(node.name()).with_attempts(1);
+}
+
+}  // namespace
+
+// --- start and end ---------------------------------------------------------------------------
+
+Core::Core(Config config)
+    : config_(std::move(config)),
+      fork_generation_(net::fork_generation()),
+      observer_(config_.events),
+      mode_(std::max(0, config_.direct_connections)) {
+  net::resolver_settings names;
+  names.dns_servers = joined(config_.dns_servers);
+  resolver_.emplace(loop_, std::move(names));
+  if (const net::error& e = resolver_->settings_error()) {
+    throw Error(ErrorCode::invalid_argument, Outcome::not_sent, e.text);
+  }
+  const routing::Surroundings around{loop_, *resolver_, config_, observer_, make_tls(config_.tls)};
+  dispatcher_.emplace(around, static_cast<routing::StartListener&>(*this));
+}
+
+Core::~Core() {
+  if (fork_generation_ != net::fork_generation()) return;
+  close();
+}
+
+std::shared_ptr<Core> Core::open(Config config) {
+  config.validate();
+  if (config.mode == Mode::sentinel) {
+    throw Error(ErrorCode::invalid_argument, Outcome::not_sent,
+                "this version does not speak to sentinels yet: name the primary itself with "
+                "valkey://host:port");
+  }
+  auto core = std::make_shared<Core>(std::move(config));
+  // The application's signals are for its own threads.
+  ::sigset_t all;
+  ::sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    core->thread_ = std::thread([core] { core->run_loop(); });
+  } catch (...) {
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_setname_np(core->thread_.native_handle(), "slotwise-io");
+  try {
+    core->wait_until_usable();
+  } catch (...) {
+    core->close();
+    throw;
+  }
+  return core;
+}
+
+void Core::run_loop() {
+  dispatcher_->begin();
+  loop_.run();
+  // Closed: what was posted meanwhile is refused, callers in direct mode give their connections
+  // back, and then nothing can reach the loop any more.
+  while (pending_.load() != 0 || !dispatcher_->quiet()) {
+    loop_.run_once(std::chrono::milliseconds(10));
+  }
+  loop_.run_once(std::chrono::milliseconds(0));
+}
+
+void Core::close() noexcept {
+  if (fork_generation_ != net::fork_generation()) return;
+  const std::lock_guard lock(close_mutex_);
+  if (loop_.in_loop_thread()) {
+    // In a callback: the thread ends by itself once the callback has returned; it keeps the core.
+    if (closed_.exchange(true)) return;
+    dispatcher_->close();
+    loop_.stop();
+    if (thread_.joinable()) thread_.detach();
+    return;
+  }
+  if (!closed_.exchange(true)) {
+    struct Close : net::Task {
+      Core* core = nullptr;
+    } task;
+    task.core = this;
+    task.run = [](net::Task* t) {
+      Core* core = static_cast<Close*>(t)->core;
+      core->dispatcher_->close();
+      core->loop_.stop();
+    };
+    loop_.post(&task);
+    if (thread_.joinable()) thread_.join();  // the task has run by then
+    return;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Core::wait_until_usable() {
+  std::unique_lock lock(start_mutex_);
+  const auto limit = std::chrono::steady_clock::now() + config_.timeout;
+  start_changed_.wait_until(lock, limit, [this] { return usable_ || hopeless_; });
+  if (usable_) return;
+  if (start_error_) throw *start_error_;
+  throw Error(ErrorCode::connect_failed, Outcome::not_sent,
+              "no answer from " + config_.to_string() + " within " +
+                  std::to_string(config_.timeout.count()) + " ms");
+}
+
+void Core::on_usable() {
+  const std::lock_guard lock(start_mutex_);
+  usable_ = true;
+  start_changed_.notify_all();
+}
+
+void Core::on_view() {
+  const std::lock_guard lock(start_mutex_);
+  ++views_;
+  start_changed_.notify_all();
+}
+
+void Core::on_start_problem(const Error& error, bool hopeless) {
+  const std::lock_guard lock(start_mutex_);
+  start_error_ = error;
+  hopeless_ = hopeless;
+  if (hopeless) start_changed_.notify_all();
+}
+
+// --- calls -----------------------------------------------------------------------------------
+
+std::optional<Error> Core::accept(std::uint64_t calls) noexcept {
+  const std::uint64_t before = pending_.fetch_add(calls);
+  if (closed_.load()) {
+    pending_.fetch_sub(calls);
+    return closed_error();
+  }
+  if (before + calls > config_.max_pending) {
+    pending_.fetch_sub(calls);
+    return Error(ErrorCode::queue_full, Outcome::not_sent,
+                 std::to_string(before) + " calls are waiting already (Config::max_pending)");
+  }
+  return std::nullopt;
+}
+
+void Core::call_ended(routing::Node* counted, std::uint64_t calls) noexcept {
+  if (counted != nullptr) counted->loop_calls.fetch_sub(1, std::memory_order_release);
+  pending_.fetch_sub(calls);
+}
+
+Operation* Core::make_operation(const CallSpec& call, const CallOptions& options,
+                                const Plan& plan) {
+  Operation* op = Operation::take_from_pool(*this);
+  resp::append_command(op->encoded, call.words);
+  op->bytes = op->encoded;
+  op->target = plan.target;
+  op->slot = plan.slot;
+  op->read_only = plan.read_only;
+  op->retry_safe = plan.retry_safe;
+  op->may_run_in_part = plan.may_run_in_part;
+  op->blocking = plan.blocking;
+  op->block_time = plan.block_time;
+  op->wants_ping = plan.wants_ping;
+  op->read_from = options.read_from.value_or(config_.read_from);
+  op->deadline = deadline_of(plan, options, config_, routing::Clock::now());
+  op->needs_learning = plan.way == Plan::Way::learn;
+  if (call.script != nullptr) op->script_body = call.script->shared_body();
+  if (!options.node.empty()) op->node_name = options.node;
+  if (plan.way == Plan::Way::by_slot) {
+    op->fan_out = routing::FanOut::by_slot(*plan.info, call.words);
+  } else if (plan.way == Plan::Way::all_shards || plan.way == Plan::Way::all_nodes) {
+    op->fan_out =
+        routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
+  }
+  // Synchronous callers of this node must not overtake it (Node::acquire_direct).
+  if (!op->blocking && (op->target == routing::Target::slot || config_.mode != Mode::cluster)) {
+    op->counted = dispatcher_->node_for(op->slot);
+    if (op->counted != nullptr) op->counted->loop_calls.fetch_add(1, std::memory_order_acq_rel);
+  }
+  return op;
+}
+
+OperationHandle Core::start(const CallSpec& call, const CallOptions& options) {
+  commands_.add();
+  Plan plan;
+  std::optional<Error> error;
+  if (fork_generation_ != net::fork_generation()) {
+    error = Error(ErrorCode::refused, Outcome::not_sent,
+                  "this client was made before fork(): make a new one in the child");
+  } else {
+    error = make_plan(plan, call, options, config_, learned_);
+  }
+  // The ended operation must not count: pending_ is raised for it all the same, deliver() lowers it.
+  if (!error) error = accept();
+  if (error) {
+    pending_.fetch_add(1);
+    Operation* op = Operation::take_from_pool(*this);
+    op->deliver(std::move(*error));
+    return OperationHandle(op);
+  }
+  Operation* op = make_operation(call, options, plan);
+  OperationHandle handle(op);
+  submit(*op);
+  return handle;
+}
+
+void Core::submit(Operation& op) {
+  // A call made in a callback goes out with this very turn of the loop.
+  if (loop_.in_loop_thread()) return start_on_loop(op);
+  op.run = [](net::Task* task) {
+    auto& self = static_cast<Operation&>(static_cast<routing::Request&>(*task));
+    self.core().start_on_loop(self);
+  };
+  loop_.post(&op);
+}
+
+void Core::start_on_loop(Operation& op) {
+  if (op.seen_node != nullptr) {
+    routing::Node& node = *op.seen_node;
+    if (op.seen_reply) {
+      return dispatcher_->resume_with_reply(op, node, std::move(*op.seen_reply));
+    }
+    return dispatcher_->resume_with_failure(op, node, *op.seen_error, op.seen_expired);
+  }
+  if (!op.node_name.empty()) return start_at_named_node(op);
+  if (op.needs_learning && !closed_.load()) return learn(op);
+  dispatcher_->start(op);
+}
+
+void Core::start_at_named_node(Operation& op) {
+  const auto endpoint = base::parse_server_endpoint(op.node_name);
+  if (endpoint) {
+    for (const auto& node : dispatcher_->nodes().all()) {
+      if (node->retired() || !base::same_endpoint(node->identity().endpoint, *endpoint)) continue;
+      op.fixed_node = node.get();
+      return dispatcher_->start(op);
+    }
+  }
+  dispatcher_->finish(op, Error(ErrorCode::invalid_argument, Outcome::not_sent,
+                                "no node \"" + op.node_name +
+                                    "\" in the topology; Client::topology() lists them"));
+}
+
+Result<Reply> Core::execute(const CallSpec& call, const CallOptions& options) {
+  if (fork_generation_ != net::fork_generation()) [[unlikely]] {
+    return Error(ErrorCode::refused, Outcome::not_sent,
+                 "this client was made before fork(): make a new one in the child");
+  }
+  if (loop_.in_loop_thread()) [[unlikely]] {
+    return Error(ErrorCode::refused, Outcome::not_sent,
+                 "a synchronous call inside a callback would stop the thread that completes it; "
+                 "use async() there");
+  }
+  commands_.add();
+  Plan plan;
+  if (auto error = make_plan(plan, call, options, config_, learned_)) [[unlikely]] {
+    return std::move(*error);
+  }
+  Operation* op = nullptr;
+  const bool in_place = mode_.enter();
+  if (in_place && plan.way == Plan::Way::one && !plan.blocking &&
+      (plan.target == routing::Target::slot || config_.mode == Mode::single)) {
+    if (auto result = try_direct(call, options, plan, op)) {
+      mode_.leave();
+      return std::move(*result);
+    }
+  }
+  if (op == nullptr) {
+    if (auto error = accept()) {
+      mode_.leave();
+      return std::move(*error);
+    }
+    op = make_operation(call, options, plan);
+  }
+  OperationHandle handle(op);
+  submit(*op);
+  op->wait();
+  mode_.leave();
+  return handle.take();
+}
+
+/// The call in place: two system calls and no other thread. Empty: it goes through the loop, as
+/// `op` if there is something to tell already.
+std::optional<Result<Reply>> Core::try_direct(const CallSpec& call, const CallOptions& options,
+                                              const Plan& plan, Operation*& op) {
+  if (plan.target == routing::Target::fixed_node) return std::nullopt;
+  routing::Node* node = dispatcher_->node_for(plan.slot);
+  if (node == nullptr || closed_.load(std::memory_order_relaxed)) return std::nullopt;
+  link::DirectConnection* connection = node->acquire_direct();
+  if (connection == nullptr) {
+    want_direct(*node);
+    return std::nullopt;
+  }
+  thread_local std::string bytes;
+  bytes.clear();
+  resp::append_command(bytes, call.words);
+  const routing::TimePoint now = routing::Clock::now();
+  Reply reply;
+  link::Exchange exchange =
+      connection->exchange(bytes, now, deadline_of(plan, options, config_, now),
+                           config_.attempt_timeout, reply);
+  node->release_direct(*connection);
+  if (bytes.capacity() > kept_encode_buffer) bytes = {};
+  if (exchange.status == link::Exchange::Status::reply && !reply.is_error()) [[likely]] {
+    return Result<Reply>(std::move(reply));
+  }
+  // Anything else is judged where everything is judged.
+  const bool replied = exchange.status == link::Exchange::Status::reply;
+  if (auto error = accept()) {
+    if (replied) {
+      return Error(ErrorCode::server, Outcome::rejected, std::string(reply.text()))
+          .with_server_text(std::string(reply.text()));
+    }
+    return failed(closed_error(exchange.error->outcome()), *node);
+  }
+  op = make_operation(call, options, plan);
+  op->seen_node = node;
+  op->seen_expired = exchange.status == link::Exchange::Status::expired;
+  if (replied) {
+    op->seen_reply = std::move(reply);
+  } else {
+    op->seen_error = std::move(exchange.error);
+  }
+  return std::nullopt;
+}
+
+/// No connection for callers in place is free: the loop opens one more, if there may be one.
+void Core::want_direct(routing::Node& node) noexcept {
+  if (!node.wants_direct()) return;
+  if (accept()) return;
+  struct Grow : net::Task {
+    Core* core = nullptr;
+    routing::Node* node = nullptr;
+  };
+  auto* task = new (std::nothrow) Grow();
+  if (task == nullptr) return call_ended(nullptr);
+  task->core = this;
+  task->node = &node;
+  task->run = [](net::Task* t) {
+    const std::unique_ptr<Grow> self(static_cast<Grow*>(t));
+    if (!self->core->closed_.load()) self->node->grow_direct();
+    self->core->call_ended(nullptr);
+  };
+  loop_.post(task);
+}
+
+// --- commands that the table does not know -----------------------------------------------------
+
+namespace {
+
+/// A question to any primary in the name of a call.
+struct Question final : routing::Request {
+  std::function<void(Result<Reply>&&)> then;
+  void deliver(Result<Reply>&& result) noexcept override {
+    const std::unique_ptr<Question> self(this);
+    then(std::move(result));
+  }
+};
+
+}  // namespace
+
+void Core::learn(Operation& op) {
+  const auto words = routing::words_of(op.bytes);
+  const auto found = learned_.find(words);
+  const bool ask_keys = found.asked && found.info != nullptr;
+  std::vector<std::string_view> question = {"COMMAND", ask_keys ? "GETKEYS" : "INFO"};
+  if (ask_keys) {
+    question.insert(question.end(), words.begin(), words.end());
+  } else {
+    question.push_back(words[0]);
+  }
+  auto* request = new Question();
+  resp::append_command(request->encoded, question);
+  request->bytes = request->encoded;
+  request->read_only = request->retry_safe = true;
+  request->deadline = op.deadline;
+  request->then = [this, &op, ask_keys](Result<Reply>&& answer) {
+    learned(op, ask_keys, std::move(answer));
+  };
+  dispatcher_->start(*request);
+}
+
+void Core::learned(Operation& op, bool asked_keys, Result<Reply>&& answer) {
+  if (!answer && answer.error().server_text().empty()) {
+    // Nobody could be asked: the call ends as the question did.
+    return dispatcher_->finish(op, answer.error().with_outcome(Outcome::not_sent));
+  }
+  const auto words = routing::words_of(op.bytes);
+  CallSpec call;
+  call.words = words;
+  CallOptions options;
+  options.idempotent = op.retry_safe;
+  Plan plan;
+  std::optional<Error> error;
+  if (asked_keys) {
+    const auto found = learned_.find(words);
+    const auto keys = answer ? commands::positions_of_keys(words, *answer)
+                             : std::vector<std::uint32_t>();
+    error = apply_routing(plan, commands::route_keys(found.info, words, keys), call, options);
+    if (plan.way == Plan::Way::learn) plan.way = Plan::Way::one;
+    plan.read_only = found.info != nullptr && found.info->read_only();
+    plan.retry_safe = op.retry_safe || plan.read_only;
+  } else {
+    Reply reply = answer ? std::move(*answer)
+                         : Reply::make_text(Reply::Type::error,
+                                            std::string(answer.error().server_text()));
+    learned_.learn(words[0], reply);
+    error = make_plan(plan, call, options, config_, learned_);
+  }
+  if (error) return dispatcher_->finish(op, std::move(*error));
+  if (plan.way == Plan::Way::learn) return learn(op);  // now by COMMAND GETKEYS
+  go_on(op, plan);
+}
+
+void Core::go_on(Operation& op, const Plan& plan) {
+  op.needs_learning = false;
+  op.target = plan.target;
+  op.slot = plan.slot;
+  op.read_only = plan.read_only;
+  op.retry_safe = plan.retry_safe;
+  op.blocking = plan.blocking;
+  op.block_time = plan.block_time;
+  if (plan.way == Plan::Way::all_shards || plan.way == Plan::Way::all_nodes) {
+    op.fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
+  }
+  dispatcher_->start(op);
+}
+
+// --- pipelines -------------------------------------------------------------------------------
+
+std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpec& call,
+                                   const CallOptions& options) {
+  Plan plan;
+  if (auto error = make_plan(plan, call, options, config_, learned_)) return error;
+  if (plan.way == Plan::Way::learn) {
+    return Error(ErrorCode::refused, Outcome::not_sent,
+                 "the library does not know the command \"" + std::string(call.words[0]) +
+                     "\": call it once outside of a pipeline, then its keys are known");
+  }
+  resp::append_command(member.encoded, call.words);
+  member.bytes = member.encoded;
+  member.target = plan.target;
+  member.slot = plan.slot;
+  member.read_only = plan.read_only;
+  member.retry_safe = plan.retry_safe;
+  member.may_run_in_part = plan.may_run_in_part;
+  member.blocking = plan.blocking;
+  member.block_time = plan.block_time;
+  member.wants_ping = plan.wants_ping;
+  member.read_from = options.read_from.value_or(config_.read_from);
+  if (call.script != nullptr) member.script_body = call.script->shared_body();
+  if (plan.way == Plan::Way::by_slot) {
+    member.fan_out = routing::FanOut::by_slot(*plan.info, call.words);
+  } else if (plan.way != Plan::Way::one) {
+    member.fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
+  }
+  if (plan.info != nullptr) {
+    commands::Keys keys;
+    commands::extract_keys(*plan.info, call.words, keys, commands::KeyUse::data);
+    for (const commands::KeyRef key : keys) {
+      member.keys.push_back(std::hash<std::string_view>()(call.words[key.index]));
+    }
+  }
+  member.deadline = deadline_of(plan, options, config_, {});  // a duration until run()
+  return std::nullopt;
+}
+
+void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
+  std::optional<Error> error;
+  if (fork_generation_ != net::fork_generation()) {
+    error = Error(ErrorCode::refused, Outcome::not_sent,
+                  "this client was made before fork(): make a new one in the child");
+  } else if (loop_.in_loop_thread()) {
+    error = Error(ErrorCode::refused, Outcome::not_sent,
+                  "exec() inside a callback would stop the thread that completes it");
+  } else {
+    error = accept(batch.size());
+  }
+  if (error) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (!batch.at(i).result) batch.at(i).result.emplace(*error);
+    }
+    return;
+  }
+  commands_.add(batch.size());
+  const routing::TimePoint now = routing::Clock::now();
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    routing::TimePoint& deadline = batch.at(i).deadline;
+    if (deadline != routing::TimePoint::max()) deadline = now + deadline.time_since_epoch();
+  }
+  struct Start : net::Task {
+    routing::Batch* batch = nullptr;
+    routing::Dispatcher* dispatcher = nullptr;
+  } task;
+  task.batch = &batch;
+  task.dispatcher = &*dispatcher_;
+  task.run = [](net::Task* t) {
+    auto& self = static_cast<Start&>(*t);
+    self.batch->start(*self.dispatcher);
+  };
+  loop_.post(&task);
+  while (finished.load(std::memory_order_acquire) == 0) futex_wait(finished, 0);
+  call_ended(nullptr, batch.size());
+}
+
+// --- looking in ------------------------------------------------------------------------------
+
+bool Core::on_loop(const std::function<void()>& job) {
+  if (fork_generation_ != net::fork_generation()) return false;
+  if (loop_.in_loop_thread()) {
+    job();
+    return true;
+  }
+  pending_.fetch_add(1);
+  if (closed_.load()) {
+    pending_.fetch_sub(1);
+    return false;
+  }
+  struct Job : net::Task {
+    const std::function<void()>* work = nullptr;
+    std::atomic<std::uint32_t> finished{0};
+  } task;
+  task.work = &job;
+  task.run = [](net::Task* t) {
+    auto& self = static_cast<Job&>(*t);
+    (*self.work)();
+    self.finished.store(1, std::memory_order_release);
+    futex_wake(self.finished);
+  };
+  loop_.post(&task);
+  while (task.finished.load(std::memory_order_acquire) == 0) futex_wait(task.finished, 0);
+  pending_.fetch_sub(1);
+  return true;
+}
+
+Stats Core::stats() {
+  Stats s;
+  s.commands = commands_.read();
+  const auto& c = observer_.counters;
+  on_loop([&] {
+    for (const auto& node : dispatcher_->nodes().all()) {
+      s.succeeded += node->direct_successes();
+      if (node->retired() && node->replies() == 0) continue;
+      s.nodes.push_back({node->name(), node->replies(), node->connections()});
+    }
+  });
+  s.succeeded += c.succeeded.read();
+  s.failed = c.failed.read();
+  s.moved = c.moved.read();
+  s.asked = c.asked.read();
+  s.retries = c.retries.read();
+  s.refreshes = c.refreshes.read();
+  s.connects = c.connects.read();
+  s.connect_failures = c.connect_failures.read();
+  s.disconnects = c.disconnects.read();
+  s.pending = pending_.load();
+  return s;
+}
+
+TopologyInfo Core::topology() {
+  TopologyInfo info;
+  on_loop([&] { info = dispatcher_->keeper().info(); });
+  return info;
+}
+
+Result<void> Core::refresh() {
+  if (config_.mode == Mode::single) return {};
+  std::unique_lock lock(start_mutex_);
+  const std::uint64_t wanted = views_ + 1;
+  lock.unlock();
+  if (!on_loop([&] { dispatcher_->keeper().trigger(topology::RefreshReason::user); })) {
+    return closed_error();
+  }
+  lock.lock();
+  const auto limit = std::chrono::steady_clock::now() + config_.timeout;
+  if (start_changed_.wait_until(lock, limit, [&] { return views_ >= wanted; })) return {};
+  return Error(ErrorCode::timeout, Outcome::not_sent, "no node gave its view of the cluster");
+}
+
+}  // namespace slotwise::detail

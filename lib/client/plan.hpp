@@ -1,0 +1,54 @@
+// From the words of a command to what must be known to send it.
+//
+// Thread rule: pure, but for the learned commands, which have a lock of their own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <slotwise/call_options.hpp>
+#include <slotwise/config.hpp>
+#include <slotwise/detail/call_spec.hpp>
+#include <slotwise/error.hpp>
+
+#include "commands/command_info.hpp"
+#include "commands/learned.hpp"
+#include "commands/route.hpp"
+#include "routing/request.hpp"
+
+namespace slotwise::detail {
+
+struct Plan {
+  const commands::CommandInfo* info = nullptr;
+  enum class Way : std::uint8_t { one, by_slot, all_shards, all_nodes, learn } way = Way::one;
+  routing::Target target = routing::Target::any_primary;
+  std::uint16_t slot = 0;
+  bool read_only = false;
+  bool retry_safe = false;
+  bool may_run_in_part = false;
+  bool blocking = false;
+  bool wants_ping = false;
+  std::chrono::milliseconds block_time{0};  ///< zero: for ever
+};
+
+/// The plan, or the Error of a command that must not be sent.
+std::optional<Error> make_plan(Plan& plan, const CallSpec& call, const CallOptions& options,
+                               const Config& config, const commands::LearnedCommands& learned);
+
+/// The second half, when the routing is known: also after COMMAND GETKEYS told it.
+std::optional<Error> apply_routing(Plan& plan, const commands::Routing& routing,
+                                   const CallSpec& call, const CallOptions& options);
+
+/// The call's deadline, the server-side time of a blocking command included.
+routing::TimePoint deadline_of(const Plan& plan, const CallOptions& options, const Config& config,
+                               routing::TimePoint now);
+
+inline const Command* handle_of(const commands::CommandInfo* info) noexcept {
+  return reinterpret_cast<const Command*>(info);
+}
+inline const commands::CommandInfo* info_of(const Command* command) noexcept {
+  return reinterpret_cast<const commands::CommandInfo*>(command);
+}
+
+}  // namespace slotwise::detail

@@ -1,0 +1,191 @@
+#include "link/direct.hpp"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace slotwise::link {
+namespace {
+
+// A connection that was idle for longer is looked at before use: the server may have closed it.
+// Looking costs a system call, so it is not done between the calls of a busy caller.
+constexpr auto trusted_idle_time = std::chrono::milliseconds(5);
+constexpr std::size_t read_chunk = 16 * 1024;
+
+}  // namespace
+
+DirectConnection::DirectConnection(DirectPool& pool, std::size_t slot, Established established)
+    : pool_(pool),
+      slot_(slot),
+      stream_(std::move(established.stream)),
+      parser_(std::move(established.parser)) {
+  run = [](net::Task* task) {
+    auto* self = static_cast<DirectConnection*>(task);
+    self->pool_.destroy(*self);
+  };
+  // No interest in data, that is the user's business: only the end of the connection is watched.
+  // Failing to watch is harmless: still_good() notices later.
+  (void)pool_.loop_.add(*this, stream_.fd(), EPOLLRDHUP);
+}
+
+DirectConnection::~DirectConnection() { pool_.loop_.remove(*this); }
+
+void DirectConnection::on_events(std::uint32_t /*events*/) {
+  // A user that is reading gets to see the end by itself, after the last bytes.
+  pool_.loop_.remove(*this);
+  pool_.doom(*this, false);
+}
+
+Exchange DirectConnection::broken(std::string why, bool sent) {
+  usable_ = false;
+  return {Exchange::Status::failed,
+          Error(ErrorCode::connection_lost, sent ? Outcome::unknown : Outcome::not_sent,
+                std::move(why))};
+}
+
+/// Reads what came while nobody used the connection. Pushes are fine; anything else is not.
+bool DirectConnection::still_good() {
+  const net::io_result got =
+      stream_.read(parser_->prepare(read_chunk), net::io_mode::nonblocking);
+  parser_->commit(got.bytes);
+  if (got.bytes > 0) return only_pushes_left();
+  return got.status == net::io_status::want_read;
+}
+
+/// False: bytes are there that belong to no call.
+bool DirectConnection::only_pushes_left() {
+  while (parser_->buffered() > 0) {
+    Reply ignored;
+    if (parser_->next(ignored) != resp::Status::push) return false;
+  }
+  return true;
+}
+
+Exchange DirectConnection::exchange(std::string_view bytes, TimePoint now, TimePoint deadline,
+                                    milliseconds silence_limit, Reply& reply) {
+  if (now - last_used_ > trusted_idle_time && !still_good()) {
+    return broken("the node closed the idle connection", false);
+  }
+  last_used_ = now;
+  stream_.set_blocking_timeout(std::min<net::duration>(silence_limit, deadline - now));
+
+  const net::io_result put =
+      stream_.write(std::span<const char>(bytes), net::io_mode::blocking);
+  if (put.status != net::io_status::ok) {
+    return broken(put.status == net::io_status::timed_out
+                      ? "the node took no bytes for too long"
+                      : "the connection broke while writing: " + stream_.last_error().text,
+                  put.bytes > 0);
+  }
+  for (;;) {
+    const net::io_result got = stream_.read(parser_->prepare(read_chunk), net::io_mode::blocking);
+    parser_->commit(got.bytes);
+    if (got.status == net::io_status::timed_out) {
+      usable_ = false;
+      const bool expired = Clock::now() >= deadline;
+      return {expired ? Exchange::Status::expired : Exchange::Status::failed,
+              Error(expired ? ErrorCode::timeout : ErrorCode::connection_lost, Outcome::unknown,
+                    "the node was silent while it owed a reply")};
+    }
+    if (got.bytes == 0) {
+      return broken(got.status == net::io_status::eof
+                        ? "the node closed the connection"
+                        : "the connection broke: " + stream_.last_error().text,
+                    true);
+    }
+    for (;;) {
+      const resp::Status status = parser_->next(reply);
+      if (status == resp::Status::push) continue;
+      if (status == resp::Status::need_more) break;
+      if (status == resp::Status::error) {
+        usable_ = false;
+        return {Exchange::Status::failed,
+                Error(ErrorCode::protocol, Outcome::unknown,
+                      "not a RESP reply: " + std::string(parser_->protocol_error()))};
+      }
+      if (parser_->buffered() > 0 && !only_pushes_left()) usable_ = false;
+      replies_.add();
+      if (!reply.is_error()) successes_.add();
+      return {};
+    }
+    // More is to come: a large value. Its deadline is looked at between two reads.
+    now = Clock::now();
+    if (now >= deadline) {
+      usable_ = false;
+      return {Exchange::Status::expired,
+              Error(ErrorCode::timeout, Outcome::unknown, "the deadline passed amid the reply")};
+    }
+    stream_.set_blocking_timeout(std::min<net::duration>(silence_limit, deadline - now));
+  }
+}
+
+// --- the pool --------------------------------------------------------------------------------
+
+DirectPool::~DirectPool() { doom_all(true); }
+
+DirectConnection* DirectPool::acquire() noexcept {
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (idle_[i].load(std::memory_order_relaxed) == nullptr) continue;
+    if (DirectConnection* taken = idle_[i].exchange(nullptr)) return taken;
+  }
+  return nullptr;
+}
+
+void DirectPool::release(DirectConnection& connection) noexcept {
+  std::atomic<DirectConnection*>& slot = idle_[connection.slot_];
+  if (connection.usable_ && !connection.doomed_.load()) {
+    slot.store(&connection);
+    // doom() marks first and looks into the slot then; we store first and look at the mark then:
+    // one of the two sees the other, and the exchange decides who takes the connection out.
+    if (!connection.doomed_.load()) return;
+    if (slot.exchange(nullptr) != &connection) return;
+  }
+  loop_.post(&connection);
+}
+
+void DirectPool::add(Established established) {
+  for (std::size_t i = 0; i < size_; ++i) {
+    const bool used = std::any_of(connections_.begin(), connections_.end(),
+                                  [&](const auto& c) { return c->slot_ == i; });
+    if (used) continue;
+    connections_.push_back(
+        std::make_unique<DirectConnection>(*this, i, std::move(established)));
+    count_.store(connections_.size());
+    idle_[i].store(connections_.back().get());
+    return;
+  }
+}
+
+void DirectPool::doom(DirectConnection& connection, bool cut) noexcept {
+  connection.doomed_.store(true);
+  if (cut) connection.stream_.shutdown_now();
+  if (idle_[connection.slot_].exchange(nullptr) == &connection) destroy(connection);
+}
+
+void DirectPool::doom_all(bool cut) noexcept {
+  for (std::size_t i = connections_.size(); i-- > 0;) doom(*connections_[i], cut);
+}
+
+void DirectPool::destroy(DirectConnection& connection) noexcept {
+  replies_of_closed_ += connection.replies();
+  successes_of_closed_ += connection.successes();
+  std::erase_if(connections_, [&](const auto& c) { return c.get() == &connection; });
+  count_.store(connections_.size());
+}
+
+std::uint64_t DirectPool::replies() const noexcept {
+  std::uint64_t sum = replies_of_closed_;
+  for (const auto& c : connections_) sum += c->replies();
+  return sum;
+}
+
+std::uint64_t DirectPool::successes() const noexcept {
+  std::uint64_t sum = successes_of_closed_;
+  for (const auto& c : connections_) sum += c->successes();
+  return sum;
+}
+
+}  // namespace slotwise::link

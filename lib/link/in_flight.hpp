@@ -1,0 +1,80 @@
+// The FIFO of calls whose replies a connection owes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "link/call.hpp"
+
+namespace slotwise::link {
+
+/// A growing ring. Every entry is one owed reply: of a call, of a call that nobody waits for any
+/// more (its reply is thrown away), or of something the link said for itself.
+class InFlight {
+ public:
+  /// own: what the link said for itself (ASKING, PING)
+  enum class Kind : std::uint8_t { call, forgotten, own };
+  struct Entry {
+    Call* call = nullptr;
+    Kind kind = Kind::forgotten;
+    std::uint64_t start = 0;  ///< position in the connection's byte stream where it begins
+  };
+
+  bool empty() const noexcept { return head_ == tail_; }
+  std::size_t size() const noexcept { return static_cast<std::size_t>(tail_ - head_); }
+
+  void push(Call& call, std::uint64_t start) {
+    call.ticket = tail_;
+    call.where = Call::Where::in_flight;
+    add({&call, Kind::call, start});
+  }
+  void push(Kind kind, std::uint64_t start) { add({nullptr, kind, start}); }
+
+  Entry pop() noexcept {
+    const Entry entry = ring_[head_ & mask()];
+    ++head_;
+    if (entry.call != nullptr) entry.call->where = Call::Where::outside;
+    return entry;
+  }
+
+  /// The reply to `call` will be thrown away.
+  void forget(Call& call) noexcept {
+    Entry& entry = ring_[call.ticket & mask()];
+    entry.call = nullptr;
+    entry.kind = Kind::forgotten;
+    call.where = Call::Where::outside;
+  }
+
+  /// Visits all calls in order; `f(Call&, start)` may forget that call.
+  template <class F>
+  void for_each_call(F&& f) {
+    for (std::uint64_t i = head_; i != tail_; ++i) {
+      const Entry entry = ring_[i & mask()];
+      if (entry.call != nullptr) f(*entry.call, entry.start);
+    }
+  }
+
+ private:
+  std::size_t mask() const noexcept { return ring_.size() - 1; }
+
+  void add(const Entry& entry) {
+    if (size() == ring_.size()) grow();
+    ring_[tail_ & mask()] = entry;
+    ++tail_;
+  }
+
+  void grow() {
+    std::vector<Entry> larger(ring_.empty() ? 64 : ring_.size() * 2);
+    for (std::uint64_t i = head_; i != tail_; ++i) {
+      larger[i & (larger.size() - 1)] = ring_[i & mask()];
+    }
+    ring_.swap(larger);
+  }
+
+  std::vector<Entry> ring_;  // a power of two
+  std::uint64_t head_ = 0;   // positions only grow; a call's ticket is its position
+  std::uint64_t tail_ = 0;
+};
+
+}  // namespace slotwise::link

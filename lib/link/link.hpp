@@ -1,0 +1,164 @@
+// ONE connection to ONE node, driven by the loop: connect, handshake, in-flight FIFO, write
+// batching, pushes, health check, reconnect.
+//
+// Thread rule: everything on the loop's thread.
+//
+// Invariants
+//  1. A submitted call is handed back exactly once: on_reply, on_call_failed, on_call_expired,
+//     take_unsent() or forget().
+//  2. Replies are matched to calls in the order of sending. A reply that nobody is owed closes the
+//     connection: after it no match could be trusted.
+//  3. A call is reported `not_sent` exactly if no byte of it was taken by the socket.
+//  4. While a reply is owed, the node may be silent for `silence_limit` at most; then the
+//     connection is closed. A connection on which nothing is owed is asked by PING.
+//  5. After a failed connect the next one waits (backoff with jitter); calls submitted meanwhile
+//     wait with it, and fail together if it fails too.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/backoff.hpp"
+#include "link/call.hpp"
+#include "link/handshake.hpp"
+#include "link/in_flight.hpp"
+#include "net/connector.hpp"
+#include "net/loop.hpp"
+#include "net/resolver.hpp"
+#include "net/stream.hpp"
+#include "resp/parser.hpp"
+
+namespace slotwise::link {
+
+using std::chrono::milliseconds;
+
+/// Asked for at every connect, so that addresses, credentials and certificates are the newest.
+struct LinkSettings {
+  net::endpoint endpoint;
+  net::connect_settings connect;
+  HandshakeSettings handshake;
+  resp::Limits limits;
+  milliseconds connect_timeout{2000};
+  milliseconds silence_limit{1000};
+  milliseconds health_check_interval{10'000};  ///< 0: no PING
+  milliseconds reconnect_pause_min{50};
+  milliseconds reconnect_pause_max{1000};
+};
+
+class LinkSettingsSource {
+ public:
+  virtual LinkSettings link_settings() = 0;
+
+ protected:
+  ~LinkSettingsSource() = default;
+};
+
+/// A connection that has finished its handshake, taken out of its link.
+struct Established {
+  net::Stream stream;
+  std::unique_ptr<resp::Parser> parser;
+};
+
+class Link final : private net::Watcher, private net::ConnectHandler {
+ public:
+  Link(net::Loop& loop, net::Resolver& resolver, LinkSettingsSource& source, LinkOwner& owner);
+  ~Link();
+
+  /// Sends the call as soon as the connection is ready; connects if there is none.
+  void submit(Call& call);
+  /// Connects although there is nothing to send.
+  void connect();
+  /// Hands back all calls (sent ones as unknown) and closes. The link can be used again. A planned
+  /// close does not delay the next connect.
+  void close(const Error& why);
+  /// Takes the calls of which no byte has left, as a list through Call::next_unsent.
+  Call* take_unsent() noexcept;
+  /// The caller is not interested any more. The reply, if one comes, is thrown away.
+  void forget(Call& call) noexcept;
+  /// The next connect need not wait: the node has a new address or was seen alive.
+  void reset_backoff() noexcept;
+  /// Takes the connection away from the link; only when ready and nothing is owed.
+  Established release();
+
+  /// For blocking commands: how long the node may be silent; zero: for ever.
+  void set_silence_limit(milliseconds limit) noexcept { silence_override_ = limit; }
+  /// A call that expires closes the connection, so that the server drops it too.
+  void close_when_expired(bool on) noexcept { close_when_expired_ = on; }
+
+  bool ready() const noexcept { return state_ == State::ready; }
+  bool connected_or_trying() const noexcept { return state_ != State::idle; }
+  std::size_t calls() const noexcept { return unsent_count_ + in_flight_.size(); }
+  const std::string& node_id() const noexcept { return node_id_; }
+  const std::string& availability_zone() const noexcept { return zone_; }
+  /// "ip:port" in use; empty when not connected.
+  std::string peer() const;
+
+ private:
+  enum class State : std::uint8_t { idle, paused, connecting, handshake, ready };
+  struct FlushTask : net::Task {
+    Link* link = nullptr;
+  };
+
+  void on_events(std::uint32_t events) override;
+  void on_connect(net::connect_result result) override;
+
+  void dial();
+  void read_some();
+  bool deliver_replies();
+  void step_handshake(const Reply& reply);
+  void become_ready();
+  void schedule_flush();
+  void flush();
+  void say(std::string_view bytes);
+  void fill_output();
+  bool write_output();
+  void fail(const Error& why);
+  void hand_back_all(const Error& why);
+  void disconnect() noexcept;
+  void on_timer();
+  void expire_calls(TimePoint now);
+  void schedule(TimePoint at);
+  void rearm(TimePoint now);
+  milliseconds silence_limit() const noexcept;
+  void push_unsent(Call& call) noexcept;
+
+  net::Loop& loop_;
+  LinkSettingsSource& source_;
+  LinkOwner& owner_;
+  net::Connector connector_;
+  net::Timer timer_ = net::Timer::calling<&Link::on_timer>(this);
+  FlushTask flush_task_;
+  bool flush_scheduled_ = false;
+  bool close_when_expired_ = false;
+  bool wanted_ = false;  // connect() was called: dial after the pause although nothing waits
+  State state_ = State::idle;
+  std::uint64_t generation_ = 0;  // grows at every disconnect: callbacks may close the link
+
+  LinkSettings settings_;
+  net::Stream stream_;
+  std::unique_ptr<resp::Parser> parser_;
+  std::unique_ptr<Handshake> handshake_;
+  InFlight in_flight_;
+
+  Call* unsent_head_ = nullptr;
+  Call* unsent_tail_ = nullptr;
+  std::size_t unsent_count_ = 0;
+
+  std::string out_;
+  std::size_t out_written_ = 0;       // of out_
+  std::uint64_t stream_position_ = 0;  // of out_'s end, since the connection began
+
+  TimePoint last_progress_{};    // a byte came or went, or something became owed
+  TimePoint last_received_{};    // a byte came
+  TimePoint earliest_deadline_ = TimePoint::max();  // of all calls; may be too early, never late
+  TimePoint pause_until_{};
+  milliseconds silence_override_{-1};
+  int failures_ = 0;  // connects in a row that failed
+  std::string node_id_;
+  std::string zone_;
+};
+
+}  // namespace slotwise::link

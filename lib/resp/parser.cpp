@@ -1,0 +1,385 @@
+#include "resp/parser.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "resp/number.hpp"
+#include "resp/reply_access.hpp"
+
+namespace slotwise::resp {
+namespace {
+
+// Tokens are handed to the tree builder in runs of about this size: it keeps the reader's buffer
+// small, and the cost of a hand-over does not show.
+constexpr std::size_t run_size = 4096;
+
+bool is_line_end(const char* p) noexcept {
+  return p[0] == '\r' && p[1] == '\n';
+}
+
+// "txt:Some string"
+bool has_format(std::string_view text) noexcept {
+  return text.size() >= 4 && text[3] == ':';
+}
+
+Reply::Type bulk_type(char type) noexcept {
+  if (type == '!') return Reply::Type::error;
+  return type == '=' ? Reply::Type::verbatim : Reply::Type::string;
+}
+
+Reply bulk_reply(char type, std::string text) {
+  Reply reply;
+  if (type == '=') {
+    ReplyAccess::set_format(reply, text.data());
+    text.erase(0, 4);
+  }
+  ReplyAccess::set_text(reply, bulk_type(type), std::move(text));
+  return reply;
+}
+
+}  // namespace
+
+void Scalar::copy_to(Reply& out) const {
+  switch (type) {
+    case Reply::Type::nil:
+      return ReplyAccess::set_nil(out);
+    case Reply::Type::integer:
+      return ReplyAccess::set<std::int64_t>(out, type, integer);
+    case Reply::Type::boolean:
+      return ReplyAccess::set<bool>(out, type, integer != 0);
+    case Reply::Type::real:
+      return ReplyAccess::set<double>(out, type, real);
+    case Reply::Type::verbatim:
+      ReplyAccess::set_format(out, format);
+      [[fallthrough]];
+    default:
+      return ReplyAccess::set_text(out, type, text);
+  }
+}
+
+Parser::Parser(Limits limits) noexcept
+    : limits_(limits), tree_(std::clamp(limits.max_depth, 1, Limits::depth_ceiling)) {}
+
+std::span<char> Parser::prepare(std::size_t min) {
+  try {
+    if (large_.active() && !large_.whole()) return large_.prepare();
+    return in_.prepare(std::max(min, missing_));
+  } catch (const std::bad_alloc&) {
+    fail("out of memory");
+    return {};
+  }
+}
+
+void Parser::commit(std::size_t n) noexcept {
+  if (large_.active() && !large_.whole()) {
+    large_.commit(n);
+    unfinished_ += n;
+  } else {
+    in_.commit(n);
+  }
+}
+
+void Parser::feed(const char* data, std::size_t size) {
+  while (size != 0 && !failed()) {
+    const std::span<char> room = prepare();
+    const std::size_t n = std::min(size, room.size());
+    if (n == 0) return;
+    std::memcpy(room.data(), data, n);
+    commit(n);
+    data += n;
+    size -= n;
+  }
+}
+
+// The hot path: one token, straight from the buffer. Whatever is not plainly good is left for
+// next_slow(), which looks again and says what is wrong.
+bool Parser::next_scalar(Scalar& out) {
+  if (busy_) return false;
+  Token token;
+  if (scan_line(in_.begin(), in_.end(), looked_, token) != LineScan::whole) return false;
+  switch (token.type) {
+    case '$':
+      if (token.number >= 0) {
+        if (!find_body(token)) return false;
+        out.type = Reply::Type::string;
+        out.text = token.text;
+        break;
+      }
+      [[fallthrough]];
+    case '_':
+      out.type = Reply::Type::nil;
+      break;
+    case '*':
+      if (token.number >= 0) return false;
+      out.type = Reply::Type::nil;
+      break;
+    case ':':
+      out.type = Reply::Type::integer;
+      out.integer = token.number;
+      break;
+    case '+':
+    case '-':
+      if (token.text.size() > limits_.max_bulk_bytes) return false;
+      out.type = token.type == '+' ? Reply::Type::status : Reply::Type::error;
+      out.text = token.text;
+      break;
+    case '#':
+      out.type = Reply::Type::boolean;
+      out.integer = token.text == "t";
+      break;
+    case ',': {
+      const auto real = parse_double(token.text);
+      if (!real) return false;
+      out.type = Reply::Type::real;
+      out.real = *real;
+      break;
+    }
+    case '!':
+      if (!find_body(token)) return false;
+      out.type = Reply::Type::error;
+      out.text = token.text;
+      break;
+    case '=':
+      if (!find_body(token) || !has_format(token.text)) return false;
+      out.type = Reply::Type::verbatim;
+      std::copy_n(token.text.data(), 3, out.format);
+      out.text = token.text.substr(4);
+      break;
+    default:
+      return false;
+  }
+  in_.consume(token.size);
+  finish_reply();
+  return true;
+}
+
+Status Parser::next(Reply& out) {
+  try {
+    Scalar scalar;
+    if (!next_scalar(scalar)) return next_slow(out);
+    scalar.copy_to(out);
+    return Status::reply;
+  } catch (const std::bad_alloc&) {
+    fail("out of memory");
+    return Status::error;
+  }
+}
+
+// One step of the value at hand after another, until a reply is whole or the bytes run out.
+Status Parser::next_slow(Reply& out) {
+  bool more = true;
+  while (more && !failed()) {
+    if (large_.active()) {
+      if (!large_.whole()) break;
+      if (finish_large(out)) return Status::reply;
+    } else if (skip_ > 0) {
+      more = skip_tokens();
+    } else if (open_ > 0) {
+      more = build();
+    } else {
+      busy_ = false;  // an attribute may have ended here
+      Scalar scalar;
+      if (next_scalar(scalar)) {
+        scalar.copy_to(out);
+        return Status::reply;
+      }
+      more = begin();
+    }
+    if (tree_.done()) {
+      tree_.take(out);
+      finish_reply();
+      return out.type() == Reply::Type::push ? Status::push : Status::reply;
+    }
+  }
+  return failed() ? Status::error : Status::need_more;
+}
+
+// At a reply boundary, where no whole scalar is.
+bool Parser::begin() {
+  Token token;
+  if (!scan(token)) return false;
+  busy_ = true;
+  if (token.type == '|') {
+    begin_attribute(token);
+  } else {
+    open_ = 1;
+  }
+  return true;
+}
+
+void Parser::begin_attribute(const Token& token) noexcept {
+  consume(token);
+  skip_ += children(token);
+}
+
+bool Parser::skip_tokens() {
+  while (skip_ > 0) {
+    Token token;
+    if (!scan(token)) return false;
+    if (token.type == '|') {  // belongs to the value after it, so it is none itself
+      begin_attribute(token);
+    } else {
+      consume(token);
+      skip_ += children(token) - 1;
+    }
+  }
+  return true;
+}
+
+// Goes on with an aggregate. True: it is whole, or something in it is to be skipped first.
+bool Parser::build() {
+  const char* run = in_.begin();  // tokens from here on are not handed over yet
+  while (open_ > 0) {
+    Token token;
+    const char* const begin = in_.begin();
+    if (!scan(token)) {
+      if (!failed()) flush(run, begin);
+      return false;
+    }
+    if (token.type == '|') {
+      begin_attribute(token);
+      return flush(run, begin);
+    }
+    consume(token);
+    open_ += children(token) - 1;
+    if (token.type == '!' || (token.type == '$' && token.text.size() >= LargeBulk::threshold)) {
+      if (!flush(run, begin) || !hand_over(token.type, std::string(token.text))) return false;
+      run = in_.begin();
+    } else if (in_.begin() - run >= static_cast<std::ptrdiff_t>(run_size)) {
+      if (!flush(run, in_.begin())) return false;
+      run = in_.begin();
+    }
+  }
+  return flush(run, in_.begin());
+}
+
+bool Parser::flush(const char* from, const char* to) {
+  if (from == to || tree_.feed(from, static_cast<std::size_t>(to - from))) return !failed();
+  return fail(tree_.fault());
+}
+
+// A string that goes into the tree without passing through the reader.
+bool Parser::hand_over(char type, std::string text) {
+  return tree_.feed_text(bulk_reply(type, std::move(text))) || fail(tree_.fault());
+}
+
+// True: it was a reply of its own. Else it was part of one, or the parser has failed.
+bool Parser::finish_large(Reply& out) {
+  const char type = large_.type();
+  std::string text;
+  if (!large_.take(text)) return fail("a bulk string without a line end after it");
+  if (type == '=' && !has_format(text)) return fail("a verbatim string without a format");
+  if (skip_ > 0) {
+    --skip_;
+  } else if (open_ > 0) {
+    --open_;
+    hand_over(type, std::move(text));
+  } else {
+    out = bulk_reply(type, std::move(text));
+    finish_reply();
+    return true;
+  }
+  return false;
+}
+
+// The token at the front of the buffer, within the limits. False: it is not whole, or is none.
+bool Parser::scan(Token& token) {
+  missing_ = 0;
+  const LineScan result = scan_line(in_.begin(), in_.end(), looked_, token);
+  if (result == LineScan::fault) return fail(token.fault);
+  const std::size_t room = limits_.max_reply_bytes - charged_;
+  if (is_aggregate(token.type) && children(token) > room / sizeof(Reply)) {
+    return fail("an aggregate of " + std::to_string(token.number) +
+                " members would pass the limit of " + std::to_string(limits_.max_reply_bytes) +
+                " bytes for one reply (max_reply_bytes)");
+  }
+  const bool bulk = result == LineScan::whole && is_bulk(token.type) && token.number >= 0;
+  const std::size_t text = result == LineScan::partial ? looked_
+                           : bulk                      ? static_cast<std::size_t>(token.number)
+                                                       : token.text.size();
+  if (text > limits_.max_bulk_bytes) {
+    return fail("a string of " + std::to_string(text) + " bytes is over the limit of " +
+                std::to_string(limits_.max_bulk_bytes) + " (max_reply_bytes)");
+  }
+  if (text > room) {
+    return fail("a reply of more than " + std::to_string(limits_.max_reply_bytes) +
+                " bytes (max_reply_bytes)");
+  }
+  return result == LineScan::whole && (!bulk || scan_body(token));
+}
+
+bool Parser::scan_body(Token& token) {
+  if (find_body(token)) {
+    if (token.type != '=' || has_format(token.text)) return true;
+    return fail("a verbatim string without a format");
+  }
+  const auto length = static_cast<std::size_t>(token.number);
+  const std::size_t here = in_.size() - token.size;
+  if (here >= length + 2) return fail("a bulk string without a line end after it");
+  missing_ = length + 2 - here;
+  if (missing_ > LargeBulk::threshold) {
+    large_.start(token.type, length, {in_.begin() + token.size, here});
+    token.size += here;
+    token.text = {};
+    charged_ += length;
+    consume(token);
+    missing_ = 0;
+    busy_ = true;
+  }
+  return false;
+}
+
+// If all bytes of the bulk are here and well ended, makes them part of the token.
+bool Parser::find_body(Token& token) const noexcept {
+  const auto length = static_cast<std::size_t>(token.number);
+  const char* const body = in_.begin() + token.size;
+  const auto here = static_cast<std::size_t>(in_.end() - body);
+  if (here < 2 || length > here - 2 || length > limits_.max_bulk_bytes) return false;
+  if (!is_line_end(body + length)) return false;
+  token.text = {body, length};
+  token.size += length + 2;
+  return true;
+}
+
+void Parser::consume(const Token& token) noexcept {
+  in_.consume(token.size);
+  looked_ = 0;
+  unfinished_ += token.size;
+  charged_ += children(token) * sizeof(Reply) + token.text.size();
+}
+
+void Parser::finish_reply() noexcept {
+  busy_ = false;
+  looked_ = 0;
+  charged_ = 0;
+  unfinished_ = 0;
+}
+
+bool Parser::fail(const std::string& text) {
+  std::string fault =
+      "protocol error: " + text;  // before reset(): `text` may lie in what it clears
+  reset();
+  fault_ = std::move(fault);
+  busy_ = true;
+  return false;
+}
+
+void Parser::trim() noexcept {
+  in_.trim();
+  if (!busy_) tree_.clear();
+}
+
+void Parser::reset() noexcept {
+  in_.clear();
+  large_.clear();
+  tree_.clear();
+  fault_.clear();
+  missing_ = open_ = skip_ = 0;
+  finish_reply();
+}
+
+}  // namespace slotwise::resp

@@ -1,0 +1,59 @@
+// The one door to the inside of a Reply: for what builds replies in place.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <slotwise/reply.hpp>
+
+namespace slotwise {
+
+class ReplyAccess {
+ public:
+  using Type = Reply::Type;
+
+  static void set_nil(Reply& reply) noexcept {
+    reply.type_ = Type::nil;
+    reply.value_.emplace<std::monostate>();
+  }
+  template <class T>
+  static void set(Reply& reply, Type type, T value) noexcept {
+    reply.type_ = type;
+    reply.value_.emplace<T>(value);
+  }
+  /// Copies the text, into the string that the reply has already if it has one.
+  static void set_text(Reply& reply, Type type, std::string_view text) {
+    reply.type_ = type;
+    auto* old = std::get_if<std::string>(&reply.value_);
+    // A string with much room would keep it for ever.
+    if (old != nullptr && old->capacity() <= most_room_kept) {
+      old->assign(text);
+    } else {
+      reply.value_.emplace<std::string>(text);
+    }
+  }
+  static void set_text(Reply& reply, Type type, std::string&& text) noexcept {
+    reply.type_ = type;
+    reply.value_.emplace<std::string>(std::move(text));
+  }
+  static void set_format(Reply& reply, const char* three_letters) noexcept {
+    std::copy_n(three_letters, 3, reply.format_);
+  }
+  static std::vector<Reply>& set_aggregate(Reply& reply, Type type) noexcept {
+    reply.type_ = type;
+    return reply.value_.emplace<std::vector<Reply>>();
+  }
+  /// Only of an aggregate.
+  static std::vector<Reply>& elements(Reply& reply) noexcept {
+    return *std::get_if<std::vector<Reply>>(&reply.value_);
+  }
+
+ private:
+  static constexpr std::size_t most_room_kept = 4096;
+};
+
+}  // namespace slotwise

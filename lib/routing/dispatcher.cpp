@@ -1,0 +1,401 @@
+#include "routing/dispatcher.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/backoff.hpp"
+#include "base/endpoint.hpp"
+#include "resp/encoder.hpp"
+#include "routing/batch.hpp"
+#include "routing/fan_out.hpp"
+#include "routing/words.hpp"
+
+namespace slotwise::routing {
+
+using topology::ErrorKind;
+using topology::RefreshReason;
+
+Request::Request() = default;
+Request::~Request() = default;
+
+void Request::reset() noexcept {
+  static_cast<link::Call&>(*this) = link::Call{};
+  static_cast<net::Task&>(*this) = net::Task{};
+  encoded.clear();
+  target = Target::any_primary;
+  slot = 0;
+  read_only = retry_safe = may_run_in_part = single_attempt = wants_ping = blocking = false;
+  read_from = ReadFrom::primary;
+  block_time = milliseconds(0);
+  fixed_node = node = next_node = nullptr;
+  fan_out.reset();
+  script_body.reset();
+  batch = nullptr;
+  attempts = redirects = 0;
+  may_have_run = on_replica = false;
+  trouble.reset();
+}
+
+void Trouble::wake(void* self) {
+  auto& t = *static_cast<Trouble*>(self);
+  t.dispatcher.waiting_.remove(t);
+  t.dispatcher.dispatch(t.request);
+}
+
+Dispatcher::Dispatcher(const Surroundings& surroundings, StartListener& listener)
+    : around_(surroundings),
+      listener_(listener),
+      nodes_(around_, *this),
+      keeper_(around_, nodes_, table_, *this) {}
+
+Dispatcher::~Dispatcher() = default;
+
+void Dispatcher::begin() {
+  if (around_.config.mode == Mode::single) {
+    keeper_.use_single_server();
+    keeper_.any_primary()->connect();
+  } else {
+    keeper_.start();
+  }
+}
+
+// --- sending ---------------------------------------------------------------------------------
+
+void Dispatcher::start(Request& request) {
+  if (closed_) {
+    return finish(request,
+                  Error(ErrorCode::cancelled, Outcome::not_sent, "the client is closed"));
+  }
+  if (request.fan_out != nullptr) return request.fan_out->start(*this, request);
+  dispatch(request);
+}
+
+void Dispatcher::dispatch(Request& request) {
+  if (around_.loop.now() >= request.deadline) return expire(request);
+  Node* node = choose(request);
+  if (node == nullptr) {
+    Trouble& t = trouble_of(request);
+    const std::string what = request.target == Target::slot
+                                 ? "slot " + std::to_string(request.slot) + " is not covered"
+                                 : "no primary is known";
+    t.last = Error(ErrorCode::slot_not_covered,
+                   overall_outcome(Outcome::not_sent, request.may_have_run), what);
+    keeper_.trigger(RefreshReason::uncovered);
+    return wait(request, true, true);
+  }
+  ++request.attempts;
+  node->submit(request);
+}
+
+Node* Dispatcher::choose(Request& request) {
+  if (request.next_node != nullptr) return std::exchange(request.next_node, nullptr);
+  request.prefix = request.wants_ping ? link::Call::Prefix::ping : link::Call::Prefix::none;
+  switch (request.target) {
+    case Target::slot:
+      return table_.get(request.slot);
+    case Target::any_primary:
+      return keeper_.any_primary();
+    case Target::fixed_node:
+      return request.fixed_node;
+  }
+  return nullptr;
+}
+
+// --- what nodes report -----------------------------------------------------------------------
+
+void Dispatcher::on_reply(Node& node, Request& request, Reply&& reply) {
+  if (reply.is_error()) [[unlikely]] {
+    return judge_error(node, request, reply);
+  }
+  if (request.batch != nullptr && request.batch->takes(request, reply)) return;
+  finish(request, std::move(reply));
+}
+
+void Dispatcher::judge_error(Node& node, Request& request, const Reply& reply) {
+  const std::string_view text = reply.text();
+  const topology::ServerError error = topology::parse_server_error(text);
+  Facts facts = facts_of(request);
+  if (error.kind == ErrorKind::moved) {
+    const Endpoint named = topology::redirect_target(error, node.peer());
+    facts.answered_by_named = base::same_endpoint(named, node.identity().endpoint) ||
+                              base::same_endpoint(named, node.peer());
+  }
+  const Verdict verdict = judge_reply(error, text, facts);
+  Error failure = Error(verdict.code, verdict.outcome, std::string(text))
+                      .with_server_text(std::string(text))
+                      .with_node(node.name());
+  note(request, node, failure);
+  react(node, verdict, failure);
+  if (verdict.action == Action::run_script) return run_script(request);
+  Node* to = verdict.action == Action::follow ? follow(request, verdict, error, node) : nullptr;
+  if (request.batch != nullptr && request.batch->takes(request, verdict, failure, to)) return;
+  carry_out(request, verdict, std::move(failure), to);
+}
+
+void Dispatcher::on_failed(Node& node, Request& request, const Error& error) {
+  if (error.outcome() == Outcome::unknown) request.may_have_run = true;
+  const Verdict verdict = judge_failure(error, facts_of(request));
+  Error failure = error.with_node(node.name());
+  note(request, node, failure);
+  react(node, verdict, failure);
+  if (request.batch != nullptr && request.batch->takes(request, verdict, failure, nullptr)) return;
+  carry_out(request, verdict, std::move(failure), nullptr);
+}
+
+void Dispatcher::on_expired(Node& node, Request& request, bool sent) {
+  if (sent) request.may_have_run = true;
+  trouble_of(request);  // so that the error tells the path
+  request.node = &node;
+  // Silence counts as a failure of the node: a fresh map may know better already.
+  if (sent && !request.blocking) keeper_.node_failed(node, RefreshReason::node_lost);
+  expire(request);
+}
+
+void Dispatcher::on_up(Node& node) {
+  keeper_.node_ok(node);
+  // A single server is usable when it is connected, a cluster when its map is there.
+  if (!told_usable_ && keeper_.has_view()) {
+    told_usable_ = true;
+    listener_.on_usable();
+  }
+}
+
+void Dispatcher::on_down(Node& node, const Error& error, bool /*was_ready*/) {
+  if (closed_ || node.retired() || error.code() == ErrorCode::cancelled) return;
+  const bool wrong = error.code() == ErrorCode::wrong_node;
+  keeper_.node_failed(node, wrong ? RefreshReason::wrong_node : RefreshReason::node_lost);
+  if (told_usable_ || around_.config.mode == Mode::cluster) return;
+  const bool hopeless =
+      error.code() == ErrorCode::auth_failed || error.code() == ErrorCode::invalid_argument;
+  listener_.on_start_problem(error.with_node(node.name()), hopeless);
+  if (!hopeless) node.connect();
+}
+
+// --- decisions carried out -------------------------------------------------------------------
+
+/// Side effects of a verdict, apart from the request itself.
+void Dispatcher::react(Node& node, const Verdict& verdict, const Error& error) {
+  if (closed_) return;
+  if (verdict.close_node) {
+    node.reset_backoff();
+    node.close_all(Error(ErrorCode::connection_lost, Outcome::unknown,
+                         "the node is not the primary any more: " + std::string(error.message())));
+  }
+  if (verdict.node_failed) {
+    keeper_.node_failed(node, error.code() == ErrorCode::wrong_node ? RefreshReason::wrong_node
+                                                                    : RefreshReason::node_lost);
+  } else if (verdict.refresh && !verdict.patch_map) {
+    keeper_.trigger(verdict.code == ErrorCode::read_only      ? RefreshReason::read_only
+                    : verdict.code == ErrorCode::cluster_down ? RefreshReason::cluster_down
+                                                              : RefreshReason::moved);
+  }
+}
+
+Node* Dispatcher::follow(Request& request, const Verdict& verdict,
+                         const topology::ServerError& error, const Node& answered) {
+  const Endpoint target = topology::redirect_target(error, answered.peer());
+  ++request.redirects;
+  auto& counters = around_.observer.counters;
+  (verdict.asking ? counters.asked : counters.moved).add();
+  if (around_.observer.listening()) {
+    around_.observer.tell(Event::Kind::redirected, answered.name(),
+                          (verdict.asking ? "ASK to " : "MOVED to ") + target.to_string());
+  }
+  return verdict.patch_map ? &keeper_.moved(error.slot, target) : &keeper_.at(target);
+}
+
+void Dispatcher::carry_out(Request& request, const Verdict& verdict, Error error,
+                           Node* follow_to) {
+  if (closed_) {
+    return fail(request, Error(ErrorCode::cancelled,
+                               overall_outcome(error.outcome(), request.may_have_run),
+                               "the client was closed"));
+  }
+  switch (verdict.action) {
+    case Action::deliver:
+    case Action::run_script:
+      return fail(request, std::move(error));
+    case Action::follow:
+      if (verdict.asking) request.prefix = link::Call::Prefix::asking;
+      request.next_node = follow_to;
+      if (verdict.pause) return wait(request, true, false);
+      return dispatch(request);
+    case Action::retry:
+      around_.observer.counters.retries.add();
+      if (around_.observer.listening()) {
+        around_.observer.tell(Event::Kind::retrying,
+                              request.node != nullptr ? request.node->name() : std::string(),
+                              std::string(error.message()));
+      }
+      return wait(request, verdict.pause, !verdict.same_node);
+  }
+}
+
+void Dispatcher::run_script(Request& request) {
+  request.encoded = evalsha_as_eval(request.bytes, *request.script_body);
+  request.bytes = request.encoded;
+  request.script_body.reset();  // once: an EVAL that is answered with NOSCRIPT is the caller's
+  request.next_node = request.node;
+  dispatch(request);
+}
+
+void Dispatcher::wait(Request& request, bool pause, bool wakes_on_map) {
+  Trouble& t = trouble_of(request);
+  t.wakes_on_map = wakes_on_map;
+  TimePoint at = around_.loop.now();
+  if (pause) {
+    const base::BackoffLimits limits{around_.config.retry_backoff_min,
+                                     around_.config.retry_backoff_max};
+    at += base::backoff_delay(limits, ++t.pauses, base::thread_random());
+  }
+  waiting_.add(t);
+  around_.loop.arm(t.timer, std::min(at, request.deadline));
+}
+
+void Dispatcher::wait_with(Request& request, Request& first) {
+  Trouble& t = trouble_of(request);
+  t.wakes_on_map = first.trouble->wakes_on_map;
+  waiting_.add(t);
+  around_.loop.arm(t.timer, first.trouble->timer.at());
+}
+
+void Dispatcher::on_map_changed() {
+  if (!told_usable_ && keeper_.has_view()) {
+    told_usable_ = true;
+    listener_.on_usable();
+  }
+  // Through the timer: this may run in the middle of another request's story.
+  for (Trouble* t = waiting_.head(); t != nullptr; t = t->next) {
+    if (t->wakes_on_map) around_.loop.arm(t->timer, around_.loop.now());
+  }
+}
+
+void Dispatcher::on_node_changed(Node& node) {
+  // Commands that wait for a connection to the old owner need not wait for it to come back.
+  for (link::Call* call = node.take_unsent(); call != nullptr;) {
+    auto& request = static_cast<Request&>(*std::exchange(call, call->next_unsent));
+    --request.attempts;
+    if (request.target == Target::fixed_node || request.prefix == link::Call::Prefix::asking) {
+      request.next_node = &node;
+    }
+    wait(request, false, false);
+  }
+}
+
+void Dispatcher::on_first_view_failed(const Error& error, bool hopeless) {
+  listener_.on_start_problem(error, hopeless);
+}
+
+// --- ends ------------------------------------------------------------------------------------
+
+void Dispatcher::expire(Request& request) {
+  Outcome outcome = Outcome::not_sent;
+  ErrorCode code = ErrorCode::timeout;
+  std::string text = "the call's deadline passed";
+  std::string server_text;
+  if (request.trouble != nullptr && request.trouble->last) {
+    // The last thing that was heard says more than "timeout", and it knows whether it ran.
+    const Error& last = *request.trouble->last;
+    code = last.code();
+    outcome = last.outcome();
+    text += "; last: ";
+    text += last.message();
+    server_text = last.server_text();
+  }
+  Error error(code, overall_outcome(outcome, request.may_have_run), std::move(text));
+  if (!server_text.empty()) error = error.with_server_text(std::move(server_text));
+  fail(request, std::move(error));
+}
+
+void Dispatcher::fail(Request& request, Error error) {
+  error = error.with_attempts(request.attempts)
+              .with_outcome(overall_outcome(error.outcome(), request.may_have_run));
+  if (error.node().empty() && request.node != nullptr) error = error.with_node(request.node->name());
+  if (request.trouble != nullptr && request.attempts > 1 && !request.trouble->path.empty()) {
+    error = error.with_message(std::string(error.message()) + " (path: " + request.trouble->path +
+                               ")");
+  }
+  finish(request, std::move(error));
+}
+
+void Dispatcher::finish(Request& request, Result<Reply>&& result) {
+  (result ? around_.observer.counters.succeeded : around_.observer.counters.failed).add();
+  if (request.trouble != nullptr) {
+    waiting_.remove(*request.trouble);
+    request.trouble.reset();
+  }
+  request.deliver(std::move(result));
+}
+
+void Dispatcher::resume_with_reply(Request& request, Node& node, Reply&& reply) {
+  request.node = &node;
+  ++request.attempts;
+  if (closed_) return start(request);
+  on_reply(node, request, std::move(reply));
+}
+
+void Dispatcher::resume_with_failure(Request& request, Node& node, const Error& error,
+                                     bool expired) {
+  request.node = &node;
+  ++request.attempts;
+  if (expired) return on_expired(node, request, true);
+  on_failed(node, request, error);
+}
+
+void Dispatcher::close() {
+  closed_ = true;
+  keeper_.stop();
+  const Error why(ErrorCode::cancelled, Outcome::unknown, "the client was closed");
+  for (std::size_t i = 0; i < nodes_.all().size(); ++i) nodes_.all()[i]->close_all(why);
+  while (Trouble* t = waiting_.head()) {
+    waiting_.remove(*t);
+    const Outcome last = t->last ? t->last->outcome() : Outcome::not_sent;
+    fail(t->request, Error(ErrorCode::cancelled, overall_outcome(last, t->request.may_have_run),
+                           "the client was closed"));
+  }
+}
+
+bool Dispatcher::quiet() const noexcept {
+  return std::all_of(nodes_.all().begin(), nodes_.all().end(),
+                     [](const auto& node) { return node->direct_empty(); });
+}
+
+// --- small things ----------------------------------------------------------------------------
+
+Facts Dispatcher::facts_of(const Request& request) const {
+  Facts facts;
+  facts.target = request.single_attempt ? Target::fixed_node : request.target;
+  facts.single_attempt = request.single_attempt;
+  facts.slot = request.slot;
+  facts.mode = around_.config.mode;
+  facts.retry_safe = request.retry_safe;
+  facts.may_run_in_part = request.may_run_in_part;
+  facts.may_have_run = request.may_have_run;
+  facts.on_replica = request.on_replica;
+  facts.has_script_body = request.script_body != nullptr;
+  facts.redirects = request.redirects;
+  facts.max_redirects = around_.config.max_redirects;
+  return facts;
+}
+
+Trouble& Dispatcher::trouble_of(Request& request) {
+  if (request.trouble == nullptr) request.trouble = std::make_unique<Trouble>(*this, request);
+  return *request.trouble;
+}
+
+/// Keeps the last error, and the path in a short form: the first word of what each node said.
+void Dispatcher::note(Request& request, const Node& node, const Error& error) {
+  if (request.single_attempt) return;
+  Trouble& t = trouble_of(request);
+  constexpr std::size_t longest_path = 600;
+  if (t.path.size() < longest_path) {
+    if (!t.path.empty()) t.path += " -> ";
+    const std::string_view said = error.server_text();
+    t.path += node.name() + " ";
+    t.path += said.empty() ? to_string(error.code()) : said.substr(0, said.find(' '));
+  }
+  t.last = error;
+}
+
+}  // namespace slotwise::routing

@@ -1,0 +1,111 @@
+// Takes a request to its end: chooses the node, sends, has every bad answer judged, waits, sends
+// again, delivers.
+//
+// Thread rule: the loop's thread, except node_for() and the constructor.
+//
+// Invariants
+//  1. Every request that was started is delivered exactly once, at the latest at its deadline
+//     (plus one turn of the loop), and at once when the dispatcher is closed.
+//  2. What an error reply or a lost connection leads to is decided in verdict.cpp only; here it is
+//     carried out.
+//  3. A request is in exactly one place: with a node (its links), in the waiting room, held by its
+//     pipeline (Batch), or delivered.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include <slotwise/config.hpp>
+#include <slotwise/error.hpp>
+
+#include "base/random.hpp"
+#include "routing/map_keeper.hpp"
+#include "routing/node.hpp"
+#include "routing/node_set.hpp"
+#include "routing/request.hpp"
+#include "routing/slot_table.hpp"
+#include "routing/trouble.hpp"
+#include "routing/verdict.hpp"
+
+namespace slotwise::routing {
+
+/// Told when the deployment can be used or cannot, and of every view. Loop thread.
+class StartListener {
+ public:
+  virtual void on_usable() = 0;
+  /// A node gave its view (cluster).
+  virtual void on_view() = 0;
+  virtual void on_start_problem(const Error& error, bool hopeless) = 0;
+
+ protected:
+  ~StartListener() = default;
+};
+
+class Dispatcher final : private NodeEvents, private MapKeeperEvents {
+ public:
+  Dispatcher(const Surroundings& surroundings, StartListener& listener);
+  ~Dispatcher();
+
+  /// Looks for the deployment.
+  void begin();
+  void start(Request& request);
+  /// A caller in direct mode got something else than a plain reply: the same rules apply.
+  void resume_with_reply(Request& request, Node& node, Reply&& reply);
+  void resume_with_failure(Request& request, Node& node, const Error& error, bool expired);
+  /// Everything that is under way ends with `cancelled`; nothing is accepted any more.
+  void close();
+  /// All connections are gone, callers in direct mode have given theirs back.
+  bool quiet() const noexcept;
+
+  /// Any thread: who owns the slot.
+  Node* node_for(std::uint16_t slot) const noexcept { return table_.get(slot); }
+
+  MapKeeper& keeper() noexcept { return keeper_; }
+  NodeSet& nodes() noexcept { return nodes_; }
+  const Surroundings& surroundings() const noexcept { return around_; }
+
+  // For Batch: the second half of what happened to a request of a pipeline.
+  void carry_out(Request& request, const Verdict& verdict, Error error, Node* follow_to);
+  void dispatch(Request& request);
+  /// `request` is dispatched directly after `first`, which waits.
+  void wait_with(Request& request, Request& first);
+  void finish(Request& request, Result<Reply>&& result);
+
+ private:
+  friend struct Trouble;
+
+  void on_reply(Node& node, Request& request, Reply&& reply) override;
+  void on_failed(Node& node, Request& request, const Error& error) override;
+  void on_expired(Node& node, Request& request, bool sent) override;
+  void on_up(Node& node) override;
+  void on_down(Node& node, const Error& error, bool was_ready) override;
+  void on_view() override { listener_.on_view(); }
+  void on_map_changed() override;
+  void on_node_changed(Node& node) override;
+  void on_first_view_failed(const Error& error, bool hopeless) override;
+
+  void judge_error(Node& node, Request& request, const Reply& reply);
+  Node* choose(Request& request);
+  Facts facts_of(const Request& request) const;
+  Trouble& trouble_of(Request& request);
+  void note(Request& request, const Node& node, const Error& error);
+  void wait(Request& request, bool pause, bool wakes_on_map);
+  void expire(Request& request);
+  void fail(Request& request, Error error);
+  void run_script(Request& request);
+  Node* follow(Request& request, const Verdict& verdict, const topology::ServerError& error,
+               const Node& answered);
+  void react(Node& node, const Verdict& verdict, const Error& error);
+
+  const Surroundings around_;
+  StartListener& listener_;
+  SlotTable table_;
+  NodeSet nodes_;
+  MapKeeper keeper_;
+  WaitingRoom waiting_;
+  bool closed_ = false;
+  bool told_usable_ = false;
+};
+
+}  // namespace slotwise::routing

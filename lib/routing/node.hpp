@@ -1,0 +1,149 @@
+// One server of the deployment, with all connections to it.
+//
+// Thread rule: acquire_direct(), release_direct(), loop_calls and identity of the object from any
+// thread; all else on the loop's thread. Nodes are never freed while their client lives: a caller
+// may hold a Node* for the moment of one call. A retired node has no connections.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <slotwise/config.hpp>
+
+#include "link/direct.hpp"
+#include "link/link.hpp"
+#include "net/loop.hpp"
+#include "net/resolver.hpp"
+#include "net/tls.hpp"
+#include "observe/events.hpp"
+#include "routing/request.hpp"
+#include "topology/topology_map.hpp"
+
+namespace slotwise::routing {
+
+class Node;
+
+/// Where a node reports to. Loop thread.
+class NodeEvents {
+ public:
+  virtual void on_reply(Node& node, Request& request, Reply&& reply) = 0;
+  virtual void on_failed(Node& node, Request& request, const Error& error) = 0;
+  virtual void on_expired(Node& node, Request& request, bool sent) = 0;
+  virtual void on_up(Node& node) = 0;
+  virtual void on_down(Node& node, const Error& error, bool was_ready) = 0;
+
+ protected:
+  ~NodeEvents() = default;
+};
+
+/// What all nodes of a client share.
+struct Surroundings {
+  net::Loop& loop;
+  net::Resolver& resolver;
+  const Config& config;
+  observe::Observer& observer;
+  std::shared_ptr<net::TlsContext> tls;  // null: plain
+};
+
+struct NodeIdentity {
+  topology::NodeHandle handle = topology::no_node;  // none: known by its endpoint only
+  Endpoint endpoint;
+  std::string id;            // empty: not known
+  std::string announced_ip;  // may be empty
+  std::string hostname;      // may be empty
+  bool primary = true;
+};
+
+class Node final : public link::LinkSettingsSource, public link::LinkOwner {
+ public:
+  Node(const Surroundings& surroundings, NodeEvents& events, NodeIdentity identity);
+  ~Node();
+
+  const NodeIdentity& identity() const noexcept { return identity_; }
+  std::string name() const { return identity_.endpoint.to_string(); }
+  /// A new address takes effect at the next connect; an id that proves the open connections to be
+  /// somebody else's closes them.
+  void update(NodeIdentity identity);
+
+  /// Sends it over the connection that suits it.
+  void submit(Request& request);
+  void connect() { main_.connect(); }
+  /// Closes everything to this address now: its calls come back as failed.
+  void close_all(const Error& why);
+  /// Calls of which no byte has left, as a list through Call::next_unsent.
+  link::Call* take_unsent() noexcept { return main_.take_unsent(); }
+  /// The node's situation changed: do not wait before the next connect.
+  void reset_backoff() noexcept { main_.reset_backoff(); }
+  /// The id that the node told in its handshake; empty if not connected or not told.
+  const std::string& told_id() const noexcept { return main_.node_id(); }
+  Endpoint peer() const;
+  bool connected() const noexcept { return main_.ready(); }
+  /// Nothing is open and nothing waits.
+  bool quiet() const noexcept;
+  /// Not part of the topology any more: connections are closed as soon as nothing is owed on them.
+  void retire();
+  bool retired() const noexcept { return retired_; }
+
+  // --- direct mode, any thread ---
+  link::DirectConnection* acquire_direct() noexcept {
+    // Calls that wait in the loop came first; overtaking them would break the order in which one
+    // thread gave its asynchronous and synchronous calls.
+    if (loop_calls.load(std::memory_order_acquire) != 0) return nullptr;
+    return direct_.acquire();
+  }
+  void release_direct(link::DirectConnection& c) noexcept { direct_.release(c); }
+  /// True once: somebody should ask the loop for grow_direct().
+  bool wants_direct() noexcept {
+    return direct_.has_room() && !growing_.exchange(true, std::memory_order_relaxed);
+  }
+  /// Loop thread: opens one more connection for callers in place, if there may be one.
+  void grow_direct();
+
+  /// Calls for this node that are with the loop.
+  std::atomic<std::uint32_t> loop_calls{0};
+
+  std::uint64_t replies() const noexcept { return replies_.read() + direct_.replies(); }
+  std::uint64_t direct_successes() const noexcept { return direct_.successes(); }
+  std::size_t connections() const noexcept;
+  bool direct_empty() const noexcept { return direct_.empty(); }
+
+ private:
+  struct Exclusive {
+    std::unique_ptr<link::Link> link;
+  };
+
+  link::LinkSettings link_settings() override;
+  void on_reply(link::Link& link, link::Call& call, Reply&& reply) override;
+  void on_call_failed(link::Link& link, link::Call& call, const Error& error) override;
+  void on_call_expired(link::Link& link, link::Call& call, bool sent) override;
+  void on_push(link::Link& link, Reply&& push) override;
+  void on_ready(link::Link& link) override;
+  void on_down(link::Link& link, const Error& error, bool was_ready) override;
+
+  link::Link& exclusive_link();
+  void tidy();
+  static void run_tidy(net::Task* task);
+
+  struct TidyTask : net::Task {
+    Node* node = nullptr;
+    bool queued = false;
+  };
+
+  const Surroundings& around_;
+  NodeEvents& events_;
+  NodeIdentity identity_;
+  link::Link main_;
+  std::vector<std::unique_ptr<link::Link>> exclusive_;  // one blocking command each at a time
+  std::unique_ptr<link::Link> opening_direct_;
+  link::DirectPool direct_;
+  observe::Counter replies_;
+  TidyTask tidy_task_;
+  std::atomic<bool> growing_{false};
+  bool retired_ = false;
+};
+
+}  // namespace slotwise::routing

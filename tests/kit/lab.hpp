@@ -1,0 +1,106 @@
+// The kit for a person: servers that outlive the command, kept in a folder with a state file.
+// This is what `slotwise lab` is made of.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kit/cluster.hpp"
+#include "kit/sentinel.hpp"
+
+namespace slotwise::kit {
+
+struct LabOptions {
+  std::filesystem::path dir{};
+  int primaries = 3;
+  int replicas = 1;
+  int sentinels = 0;          ///< more than 0: a sentinel set (primaries must be 1), no cluster
+  bool tls = false;
+  bool hostnames = false;     ///< cluster only: nN.lab.test; implies own_addresses
+  bool own_addresses = false;
+  bool appendonly = false;
+  milliseconds node_timeout{2000};
+  std::string user{};
+  std::string password{};
+  std::vector<ConfigLine> config{};
+  Lifetime lifetime = Lifetime::detached;  ///< with_test: everything ends with this process
+  std::filesystem::path servers{};           ///< a bin folder; empty: ServerBinaries::find()
+};
+
+struct LabNode {
+  std::string name{};      ///< "n1"; sentinel sets: "s1" (data), "w1" (sentinel)
+  Address address{};
+  std::string hostname{};
+  pid_t pid = 0;         ///< 0 when it does not run
+  std::string state{};     ///< "up", "down", "stopped" (SIGSTOP)
+  std::string role{};      ///< "primary", "replica", "sentinel", "?"
+  std::string follows{};   ///< name of a replica's primary
+  std::string slots{};     ///< "0-5460 5462"
+  int slot_total = 0;
+  std::string id{};        ///< cluster node id
+  std::string trouble{};   ///< "fail", "link down" ...; empty if well
+};
+
+/// All methods throw kit::Error. Any number of processes may work on one folder at a time: the
+/// state file is read and written under a lock, but the lock is not held while a command works, so
+/// that a node can be killed while another command moves slots.
+///
+/// Thread rule: use one Lab from one thread at a time.
+class Lab {
+ public:
+  /// Starts everything and returns when it is ready to fail over. Refuses a folder that has a lab
+  /// with running servers. If it fails, or the process is interrupted, nothing is left running
+  /// that down() would not end.
+  static Lab up(const LabOptions& options, Progress progress = {});
+  /// Takes up what up() left in this folder.
+  static Lab open(const std::filesystem::path& dir, Progress progress = {});
+  /// Ends every server of the lab, known from the state file or found by its working folder, and
+  /// removes the folder's contents that up() made. Works on half-made labs too.
+  static void down(const std::filesystem::path& dir, Progress progress = {});
+
+  Lab(Lab&&) noexcept;
+  Lab& operator=(Lab&&) noexcept;
+  ~Lab();
+
+  std::string uri() const;
+  std::vector<LabNode> status() const;
+  std::string description() const;  ///< "valkey 9.1.2, 3 primaries, 3 replicas, TLS"
+
+  /// Node by name, id or address. Signal as number; see signal_number().
+  void kill(std::string_view node, int signal = SIGKILL);
+  void restart(std::string_view node, std::optional<Address> address = std::nullopt);
+  /// An address for restart() that nobody uses.
+  Address spare_address();
+  void add_shards(int count);
+  void remove_shards(int count);
+  void migrate(int first, int last, std::string_view to, bool legacy = false);
+  /// Cluster: makes a replica of this primary (or this replica) the primary. Sentinel: SENTINEL
+  /// FAILOVER; the node is not needed. Returns the new primary's name.
+  std::string failover(std::string_view node = {});
+  void wait_ready() const;
+
+  /// Null where it is the other kind.
+  Cluster* cluster() noexcept { return cluster_.get(); }
+  SentinelSet* sentinel_set() noexcept { return sentinels_.get(); }
+
+ private:
+  Lab() = default;
+  Cluster& need_cluster(std::string_view command) const;
+  std::size_t cluster_node(std::string_view name) const;
+  void keep_state();
+
+  std::filesystem::path dir_;
+  LabOptions options_;
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<SentinelSet> sentinels_;
+  Progress progress_;
+};
+
+/// "KILL", "SIGKILL", "9" -> 9; throws on anything else.
+int signal_number(std::string_view name);
+
+}  // namespace slotwise::kit

@@ -1,0 +1,118 @@
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kit/process.hpp"
+#include "kit/temp_dir.hpp"
+#include "server/cli_process.hpp"
+
+using namespace slotwise;
+using namespace slotwise::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Ends the lab whatever becomes of the test.
+class LabFolder {
+ public:
+  ~LabFolder() {
+    try {
+      (void)run({"down"});
+    } catch (...) {  // NOLINT: nothing more can be done
+    }
+  }
+  std::string path() const { return (dir_.path() / "lab").string(); }
+  CliResult run(std::vector<std::string> args) const {
+    args.insert(args.begin(), "lab");
+    args.insert(args.begin() + 2, {"--dir", path()});
+    return run_cli(args, {}, 90s);
+  }
+  nlohmann::json status() const { return nlohmann::json::parse(run({"status", "--json"}).out); }
+  bool anything_runs() const { return !kit::servers_working_in(path()).empty(); }
+
+ private:
+  kit::TempDir dir_{"cli-lab"};
+};
+
+nlohmann::json node(const nlohmann::json& status, const std::string& name) {
+  for (const auto& n : status["nodes"]) {
+    if (n["name"] == name) return n;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("lab: servers outlive the command, and everything can happen to them") {
+  const LabFolder lab;
+  const CliResult up = lab.run({"up", "--primaries", "3", "--replicas", "1"});
+  INFO(up.err);
+  REQUIRE(up.status == 0);
+  REQUIRE(lines_of(up.out).size() == 1);
+  const std::string uri = lines_of(up.out)[0];
+  CHECK(uri.starts_with("valkey+cluster://"));
+  CHECK(run_cli({"exec", "--uri", uri, "SET", "k", "v"}).out == "OK\n");
+  CHECK(lab.run({"up"}).status == 1);  // it is there already
+
+  auto status = lab.status();
+  CHECK(status["uri"] == uri);
+  CHECK(status["nodes"].size() == 6);
+
+  CHECK(lab.run({"kill", "n1"}).status == 0);
+  CHECK(node(lab.status(), "n1")["state"] == "down");
+  CHECK(lab.run({"restart", "n1", "--address", "new"}).status == 0);
+  status = lab.status();
+  CHECK(node(status, "n1")["state"] == "up");
+
+  CHECK(lab.run({"kill", "n2", "--signal", "stop"}).status == 0);
+  CHECK(node(lab.status(), "n2")["state"] == "stopped");
+  CHECK(lab.run({"kill", "n2", "--signal", "SIGCONT"}).status == 0);
+
+  const CliResult moved = lab.run({"migrate", "0-10", "n3"});
+  INFO(moved.err);
+  CHECK(moved.status == 0);
+  CHECK(lab.run({"migrate", "0-10", "n3", "--legacy"}).status == 0);
+  CHECK(lab.run({"failover", "n3"}).status == 0);
+  CHECK(lab.run({"kill", "n99"}).status == 1);
+  CHECK(lab.run({"kill", "n1", "--signal", "BOGUS"}).status != 0);
+  CHECK(lab.run({"migrate", "10-0", "n3"}).status == 2);
+
+  CHECK(lab.anything_runs());
+  CHECK(lab.run({"down"}).status == 0);
+  CHECK_FALSE(lab.anything_runs());
+}
+
+TEST_CASE("lab: Ctrl-C ends the servers of a command in the foreground") {
+  const LabFolder lab;
+  CliProcess up(
+      {"lab", "up", "--dir", lab.path(), "--primaries", "1", "--replicas", "0", "--foreground"});
+  REQUIRE(up.wait_for("valkey+cluster://", 30s));
+  CHECK(lab.anything_runs());
+  up.signal(SIGINT);
+  CHECK(up.finish(20s).status == 0);
+  CHECK_FALSE(lab.anything_runs());
+}
+
+TEST_CASE("lab: Ctrl-C while it starts leaves nothing") {
+  const LabFolder lab;
+  CliProcess up({"lab", "up", "--dir", lab.path(), "--detach"});
+  (void)up.wait_for("started", 10s, true);
+  up.signal(SIGINT);
+  CHECK(up.finish(30s).status == 1);
+  CHECK_FALSE(lab.anything_runs());
+}
+
+TEST_CASE("lab: sentinels watch one primary") {
+  const LabFolder lab;
+  CHECK(lab.run({"up", "--sentinels", "3"}).status == 2);
+  const CliResult up = lab.run({"up", "--sentinels", "3", "--primaries", "1", "--replicas", "1"});
+  INFO(up.err);
+  REQUIRE(up.status == 0);
+  CHECK(up.out.starts_with("valkey+sentinel://"));
+  CHECK(lab.run({"down"}).status == 0);
+  CHECK_FALSE(lab.anything_runs());
+}

@@ -1,0 +1,55 @@
+#include "resp/encoder.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parse.hpp"
+
+namespace slotwise::resp::test {
+namespace {
+
+std::string encode(const std::vector<std::string_view>& words) {
+  std::string out;
+  append_command(out, words);
+  CHECK(out.size() == encoded_size(words));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a command is an array of bulk strings") {
+  CHECK(encode({"PING"}) == "*1\r\n$4\r\nPING\r\n");
+  CHECK(encode({"GET", "k"}) == "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
+  CHECK(encode({"SET", "", ""}) == "*3\r\n$3\r\nSET\r\n$0\r\n\r\n$0\r\n\r\n");
+  CHECK(encode({std::string_view("\0\r\n\xff", 4)}) ==
+        std::string("*1\r\n$4\r\n\0\r\n\xff\r\n", 14));
+  CHECK(encode({std::string_view()}) == "*1\r\n$0\r\n\r\n");
+}
+
+TEST_CASE("commands are appended") {
+  std::string out = "x";
+  append_command(out, std::array<std::string_view, 1>{"A"});
+  append_command(out, std::array<std::string_view, 2>{"B", "c"});
+  CHECK(out == "x*1\r\n$1\r\nA\r\n*2\r\n$1\r\nB\r\n$1\r\nc\r\n");
+}
+
+TEST_CASE("lengths around every power of ten read back") {
+  for (const std::size_t size : {1, 9, 10, 11, 99, 100, 101, 999, 1000, 9999, 10'000, 99'999,
+                                 100'000, 999'999, 1'000'000, 10'000'000}) {
+    const std::string word(size, 'w');
+    const Outcome outcome = run(encode({word, "x"}));
+    REQUIRE(outcome.replies.size() == 1);
+    CHECK(outcome.replies[0] == array({str(word), str("x")}));
+  }
+  for (const std::size_t count : {9, 10, 11, 99, 100, 101, 1000, 100'000}) {
+    const Outcome outcome = run(encode(std::vector<std::string_view>(count, "w")));
+    REQUIRE(outcome.replies.size() == 1);
+    CHECK(outcome.replies[0].elements().size() == count);
+  }
+}
+
+}  // namespace slotwise::resp::test
