@@ -15,7 +15,8 @@ microseconds backoff_delay(BackoffLimits limits, int attempt, Random& random) no
   const microseconds max = std::max<microseconds>(limits.max, min);
   microseconds top = min;
   // Stops at max, so that a call that is tried for hours cannot overflow.
-  for (int i = 0; i < attempt && top < max; ++i) top = top > max / 2 ? max : top * 2;
+  for (int i = 0; i < attempt && top < max; ++i)
+    top = top > max / 2 ? max : top * 2;
   const microseconds low = std::max(min, top / 2);
   return microseconds(random.between(low.count(), top.count()));
 }

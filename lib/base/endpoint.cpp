@@ -96,7 +96,9 @@ bool is_valid_host(std::string_view host) noexcept {
   });
 }
 
-bool is_ipv6_literal(std::string_view host) noexcept { return is_literal(AF_INET6, host); }
+bool is_ipv6_literal(std::string_view host) noexcept {
+  return is_literal(AF_INET6, host);
+}
 
 bool is_ip_literal(std::string_view host) noexcept {
   return is_literal(AF_INET, host) || is_ipv6_literal(host);

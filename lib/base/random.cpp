@@ -22,7 +22,8 @@ constexpr std::uint64_t rotate_left(std::uint64_t x, int k) noexcept {
 }  // namespace
 
 Random::Random(std::uint64_t seed) noexcept : state_{} {
-  for (auto& word : state_) word = splitmix(seed);
+  for (auto& word : state_)
+    word = splitmix(seed);
 }
 
 std::uint64_t Random::next() noexcept {

@@ -85,10 +85,10 @@ void ExpireCondition::append_to(Args& args) const {
   switch (value) {
     case ExpireIf::always:
       break;
-    case ExpireIf::none:
+    case ExpireIf::without_expiry:
       args.add("NX"sv);
       break;
-    case ExpireIf::some:
+    case ExpireIf::with_expiry:
       args.add("XX"sv);
       break;
     case ExpireIf::later:

@@ -40,24 +40,16 @@ void take_path(const client::UriParts& parts, Config& config, std::set<std::stri
   if (next < parts.path.size()) bad_uri("the path has too many parts");
 }
 
-// A name that was taken for one of a parameter, if it looks like one and can be no secret.
-std::string shown_name(const std::string& name, bool may_show) {
-  const bool plain = name.size() <= 40 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
-  });
-  return may_show && plain ? "'" + name + "'" : std::string("(not shown)");
-}
-
 void take_query(const client::UriParts& parts, Config& config, std::set<std::string_view>& seen) {
   bool may_show = parts.may_show;
   for (const auto& [name, value] : parts.query) {
     const Param* param = client::find_param(name);
     if (param == nullptr) {
-      std::string text = "unknown parameter " + shown_name(name, may_show);
-      if (may_show) text += client::suggestion(name, client::param_names());
-      if (!may_show) text += "; an '&' in a password is written %26, an '@' %40";
-      bad_uri(text);
+      const std::string shown = client::quoted(name, may_show);
+      if (shown.empty()) {
+        bad_uri("unknown parameter (not shown; in a password '&' is written %26, '@' %40)");
+      }
+      bad_uri("unknown parameter " + shown + client::suggestion(name, client::param_names()));
     }
     const std::string shown = "parameter '" + name + "' ";
     if (!seen.insert(param->name).second) bad_uri(shown + "is there twice");
@@ -114,9 +106,8 @@ void check_tls(const TlsConfig& tls, const std::string& name) {
 }
 
 void check_names(const Config& config) {
-  const bool printable =
-      std::all_of(config.client_name.begin(), config.client_name.end(),
-                  [](char c) { return c > ' ' && c <= '~'; });
+  const bool printable = std::all_of(config.client_name.begin(), config.client_name.end(),
+                                     [](char c) { return c > ' ' && c <= '~'; });
   if (!printable) {
     bad_config("client_name has blanks or special characters, which CLIENT SETNAME refuses");
   }
@@ -164,8 +155,8 @@ void Config::validate() const {
   if (refresh_interval.count() > 0 && refresh_interval < refresh_min_interval) {
     bad_config("refresh_interval is below refresh_min_interval; 0 switches it off");
   }
-  if (mode != Mode::sentinel && !(sentinel_credentials.username.empty() &&
-                                  sentinel_credentials.password.empty())) {
+  if (mode != Mode::sentinel &&
+      !(sentinel_credentials.username.empty() && sentinel_credentials.password.empty())) {
     bad_config("sentinel_credentials are set, but mode is not Mode::sentinel");
   }
   check_tls(tls, "tls");

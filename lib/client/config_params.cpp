@@ -130,8 +130,8 @@ std::string parse(const Param& param, std::string_view text, milliseconds& value
 }
 
 template <class Integer>
-  requires(std::is_same_v<Integer, int> || std::is_same_v<Integer, std::size_t>)
-std::string parse(const Param& param, std::string_view text, Integer& value) {
+requires(std::is_same_v<Integer, int> || std::is_same_v<Integer, std::size_t>) std::string
+    parse(const Param& param, std::string_view text, Integer& value) {
   Number number;
   if (auto wrong = parse_number(text, number); !wrong.empty()) return wrong;
   if (!number.unit.empty()) return "is no number";
@@ -165,35 +165,55 @@ std::string parse(const Param&, std::string_view text, ReadFrom& value) {
 
 std::string parse(const Param&, std::string_view text, std::vector<std::string>& value) {
   value.clear();
-  while (!text.empty()) {
+  while (true) {
     const auto comma = text.find(',');
+    if (comma == 0 || text.empty()) return "has an empty entry";
     value.emplace_back(text.substr(0, comma));
-    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+    if (comma == std::string_view::npos) return {};
+    text.remove_prefix(comma + 1);
   }
-  return {};
 }
 
-std::string print(milliseconds value) { return std::to_string(value.count()) + "ms"; }
-std::string print(int value) { return std::to_string(value); }
-std::string print(std::size_t value) { return std::to_string(value); }
-std::string print(bool value) { return value ? "yes" : "no"; }
-std::string print(const std::string& value) { return value; }
-std::string print(ReadFrom value) { return std::string(to_string(value)); }
+std::string print(milliseconds value) {
+  return std::to_string(value.count()) + "ms";
+}
+std::string print(int value) {
+  return std::to_string(value);
+}
+std::string print(std::size_t value) {
+  return std::to_string(value);
+}
+std::string print(bool value) {
+  return value ? "yes" : "no";
+}
+std::string print(const std::string& value) {
+  return value;
+}
+std::string print(ReadFrom value) {
+  return std::string(to_string(value));
+}
 std::string print(const std::vector<std::string>& value) {
   std::string text;
-  for (const std::string& item : value) text += (text.empty() ? "" : ",") + item;
+  for (const std::string& item : value)
+    text += (text.empty() ? "" : ",") + item;
   return text;
 }
 
-std::int64_t number_of(milliseconds value) { return value.count(); }
-std::int64_t number_of(int value) { return value; }
+std::int64_t number_of(milliseconds value) {
+  return value.count();
+}
+std::int64_t number_of(int value) {
+  return value;
+}
 std::int64_t number_of(std::size_t value) {
   return static_cast<std::int64_t>(std::min<std::size_t>(value, std::size_t{most} + 1));
 }
 
 }  // namespace
 
-std::span<const Param> params() noexcept { return table; }
+std::span<const Param> params() noexcept {
+  return table;
+}
 
 const Param* find_param(std::string_view name) noexcept {
   for (const Param& param : table) {
@@ -204,7 +224,8 @@ const Param* find_param(std::string_view name) noexcept {
 
 std::vector<std::string_view> param_names() {
   std::vector<std::string_view> names;
-  for (const Param& param : table) names.push_back(param.name);
+  for (const Param& param : table)
+    names.push_back(param.name);
   return names;
 }
 
@@ -216,9 +237,10 @@ std::string read_param(const Param& param, Config& config, std::string_view valu
     wrong = std::visit([&](auto where) { return parse(param, value, where(config)); }, param.where);
   }
   if (wrong.empty()) return {};
-  const bool shows = may_show && !param.secret && !value.empty() && value.size() <= 64;
-  return "parameter '" + std::string(param.name) + "'" +
-         (shows ? " = '" + percent_encode(value, "-._~:/,+ ") + "' " : std::string(" ")) + wrong;
+  // Longer than this is no number with its unit, but perhaps a parameter after a forgotten '&'.
+  const std::string shown = quoted(value, may_show && !param.secret, 12);
+  return "parameter '" + std::string(param.name) + "' " +
+         (shown.empty() ? "" : "= " + shown + " ") + wrong;
 }
 
 std::string print_param(const Param& param, Config& config) {

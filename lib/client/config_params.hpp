@@ -18,9 +18,8 @@ namespace slotwise::client {
 
 /// Where in a Config the value lives; the type says how it is written.
 using Field = std::variant<std::chrono::milliseconds& (*)(Config&), int& (*)(Config&),
-                           std::size_t& (*)(Config&), bool& (*)(Config&),
-                           std::string& (*)(Config&), ReadFrom& (*)(Config&),
-                           std::vector<std::string>& (*)(Config&)>;
+                           std::size_t& (*)(Config&), bool& (*)(Config&), std::string& (*)(Config&),
+                           ReadFrom& (*)(Config&), std::vector<std::string>& (*)(Config&)>;
 
 enum class Needs : std::uint8_t { nothing, tls, sentinel };
 

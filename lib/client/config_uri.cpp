@@ -3,7 +3,6 @@
 #include <slotwise/error.hpp>
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/endpoint.hpp"
 #include "client/nearest.hpp"
@@ -22,17 +21,24 @@ struct Scheme {
 };
 
 constexpr Scheme schemes[] = {
-    {"valkey", Mode::single, false},          {"valkeys", Mode::single, true},
-    {"redis", Mode::single, false},           {"rediss", Mode::single, true},
-    {"valkey+cluster", Mode::cluster, false}, {"valkeys+cluster", Mode::cluster, true},
-    {"redis+cluster", Mode::cluster, false},  {"rediss+cluster", Mode::cluster, true},
-    {"valkey+sentinel", Mode::sentinel, false}, {"valkeys+sentinel", Mode::sentinel, true},
-    {"redis+sentinel", Mode::sentinel, false},  {"rediss+sentinel", Mode::sentinel, true},
+    {"valkey", Mode::single, false},
+    {"valkeys", Mode::single, true},
+    {"redis", Mode::single, false},
+    {"rediss", Mode::single, true},
+    {"valkey+cluster", Mode::cluster, false},
+    {"valkeys+cluster", Mode::cluster, true},
+    {"redis+cluster", Mode::cluster, false},
+    {"rediss+cluster", Mode::cluster, true},
+    {"valkey+sentinel", Mode::sentinel, false},
+    {"valkeys+sentinel", Mode::sentinel, true},
+    {"redis+sentinel", Mode::sentinel, false},
+    {"rediss+sentinel", Mode::sentinel, true},
 };
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char& c : out)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return out;
 }
 
@@ -72,8 +78,9 @@ const Scheme& read_scheme(std::string_view& rest) {
       end != std::string_view::npos && name.size() <= 32 &&
       name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string::npos;
   if (!looks_like_one) {
-    bad_uri("it must start with a scheme such as valkey://, valkeys:// (TLS), valkey+cluster:// "
-            "or valkey+sentinel://");
+    bad_uri(
+        "it must start with a scheme such as valkey://, valkeys:// (TLS), valkey+cluster:// "
+        "or valkey+sentinel://");
   }
   rest.remove_prefix(end + 3);
   std::vector<std::string_view> names;
@@ -141,9 +148,10 @@ void read_query(std::string_view text, UriParts& parts) {
     if (pair.empty()) continue;
     const auto equals = pair.find('=');
     if (equals == std::string_view::npos) {
-      const bool shows = parts.may_show && parts.query.empty();
-      bad_uri("a parameter" + (shows ? " '" + std::string(pair) + "'" : std::string()) +
-              " has no value; write name=value, and %26 for an '&' inside a value");
+      // Anything but the first may be what follows an '&' in somebody's password.
+      const std::string shown = quoted(pair, parts.may_show && parts.query.empty());
+      bad_uri("a parameter " + shown + (shown.empty() ? "" : " ") +
+              "has no value; write name=value, and %26 for an '&' inside a value");
     }
     parts.query.emplace_back(decode(pair.substr(0, equals), "name of a parameter"),
                              decode(pair.substr(equals + 1), "value of a parameter"));
@@ -174,8 +182,9 @@ UriParts split_uri(std::string_view uri) {
 
   // "user:pa/ss@host": what follows the '/' is half a password.
   if (path.find('@') != std::string_view::npos) {
-    bad_uri("there is an '@' after a '/'; write %2F for a '/' in user or password, and %40 for "
-            "an '@' in the path");
+    bad_uri(
+        "there is an '@' after a '/'; write %2F for a '/' in user or password, and %40 for "
+        "an '@' in the path");
   }
   parts.may_show = query.find('@') == std::string_view::npos;
   read_credentials(authority, parts.credentials);
@@ -209,6 +218,15 @@ std::optional<Endpoint> parse_host_port(std::string_view text, std::uint16_t def
   const auto number = has_port ? base::parse_port(port) : std::optional(default_port);
   if (!number) return std::nullopt;
   return Endpoint{std::string(host), *number};
+}
+
+std::string quoted(std::string_view piece, bool may_show, std::size_t longest) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
+  const bool shows = may_show && !piece.empty() && piece.size() <= longest &&
+                     piece.find_first_not_of(plain) == std::string_view::npos &&
+                     lower(piece).find("password") == std::string::npos;
+  return shows ? "'" + std::string(piece) + "'" : std::string();
 }
 
 std::string percent_encode(std::string_view text, std::string_view extra) {

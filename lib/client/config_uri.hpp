@@ -3,6 +3,8 @@
 // Thread rule: pure functions.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +20,7 @@ struct UriParts {
   bool tls = false;
   Credentials credentials;
   std::vector<Endpoint> endpoints;
-  std::vector<std::string> path;                            ///< decoded segments
+  std::vector<std::string> path;                           ///< decoded segments
   std::vector<std::pair<std::string, std::string>> query;  ///< decoded, in order
   /// False if a piece of a password may have slipped into path or query, because somebody forgot
   /// to encode it: then no piece of the URI goes into a message.
@@ -29,6 +31,10 @@ struct UriParts {
 UriParts split_uri(std::string_view uri);
 
 [[noreturn]] void bad_uri(const std::string& text);
+
+/// A piece of a URI as a message quotes it, or an empty text: if `may_show` is false, if it is long
+/// or has special characters, or if it says "password" and so may hold one, after a forgotten '='.
+std::string quoted(std::string_view piece, bool may_show, std::size_t longest = 32);
 
 /// %XX for everything but letters, digits and `extra`.
 std::string percent_encode(std::string_view text, std::string_view extra);

@@ -18,6 +18,7 @@ namespace slotwise::detail {
 namespace {
 
 constexpr std::size_t kept_encode_buffer = 256 * 1024;
+constexpr std::chrono::milliseconds usual_wait(5);
 
 Error closed_error(Outcome outcome = Outcome::not_sent) {
   return Error(ErrorCode::cancelled, outcome, "the client is closed");
@@ -307,25 +308,23 @@ Result<Reply> Core::execute(const CallSpec& call, const CallOptions& options) {
     return std::move(*error);
   }
   Operation* op = nullptr;
-  const bool in_place = mode_.enter();
-  if (in_place && plan.way == Plan::Way::one && !plan.blocking &&
+  std::optional<ModeSwitch::Caller> caller;
+  if (!plan.blocking) caller.emplace(mode_);
+  if (caller && caller->in_place() && plan.way == Plan::Way::one &&
       (plan.target == routing::Target::slot || config_.mode == Mode::single)) {
-    if (auto result = try_direct(call, options, plan, op)) {
-      mode_.leave();
-      return std::move(*result);
-    }
+    if (auto result = try_direct(call, options, plan, op)) return std::move(*result);
   }
   if (op == nullptr) {
-    if (auto error = accept()) {
-      mode_.leave();
-      return std::move(*error);
-    }
+    if (auto error = accept()) return std::move(*error);
     op = make_operation(call, options, plan);
   }
   OperationHandle handle(op);
   submit(*op);
-  op->wait();
-  mode_.leave();
+  // A caller that waits for a dead shard is no competitor of those that talk to healthy ones.
+  if (!op->wait_for(usual_wait)) {
+    caller.reset();
+    op->wait();
+  }
   return handle.take();
 }
 
@@ -347,7 +346,7 @@ std::optional<Result<Reply>> Core::try_direct(const CallSpec& call, const CallOp
   const routing::TimePoint now = routing::Clock::now();
   Reply reply;
   link::Exchange exchange =
-      connection->exchange(bytes, now, deadline_of(plan, options, config_, now),
+      connection->exchange(bytes, !plan.retry_safe, now, deadline_of(plan, options, config_, now),
                            config_.attempt_timeout, reply);
   node->release_direct(*connection);
   if (bytes.capacity() > kept_encode_buffer) bytes = {};

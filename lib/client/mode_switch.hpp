@@ -30,6 +30,20 @@ class ModeSwitch {
   }
   void leave() noexcept { inside_.fetch_sub(1, std::memory_order_relaxed); }
 
+  /// One caller, for as long as it competes with others.
+  class Caller {
+   public:
+    explicit Caller(ModeSwitch& mode) noexcept : mode_(mode), in_place_(mode.enter()) {}
+    ~Caller() { mode_.leave(); }
+    Caller(const Caller&) = delete;
+    Caller& operator=(const Caller&) = delete;
+    bool in_place() const noexcept { return in_place_; }
+
+   private:
+    ModeSwitch& mode_;
+    const bool in_place_;
+  };
+
  private:
   static constexpr int quiet_calls = 64;
   const int limit_;

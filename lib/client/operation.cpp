@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <ctime>
+
 #include <climits>
 #include <memory>
 #include <utility>
@@ -39,8 +41,14 @@ Pool& pool() {
 
 }  // namespace
 
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                std::optional<std::chrono::milliseconds> limit) noexcept {
+  ::timespec time{};
+  if (limit) {
+    time.tv_sec = limit->count() / 1000;
+    time.tv_nsec = limit->count() % 1000 * 1'000'000;
+  }
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, limit ? &time : nullptr, nullptr, 0);
 }
 
 void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
@@ -100,6 +108,18 @@ void Operation::wait() noexcept {
     futex_wait(state_, seen);
     seen = state_.load(std::memory_order_acquire);
   }
+}
+
+bool Operation::wait_for(std::chrono::milliseconds limit) noexcept {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  std::uint32_t seen = state_.fetch_or(waited_for, std::memory_order_acq_rel) | waited_for;
+  while ((seen & done) == 0) {
+    const auto left = end - std::chrono::steady_clock::now();
+    if (left.count() <= 0) return false;
+    futex_wait(state_, seen, std::chrono::ceil<std::chrono::milliseconds>(left));
+    seen = state_.load(std::memory_order_acquire);
+  }
+  return true;
 }
 
 bool Operation::on_ready(OperationHandle::Continuation fn, void* context) noexcept {

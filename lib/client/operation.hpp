@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,8 @@ class Operation final : public routing::Request {
   // --- the caller's half ---
   bool ready() const noexcept { return (state_.load(std::memory_order_acquire) & done) != 0; }
   void wait() noexcept;
+  /// Waits at most this long; false: not done yet.
+  bool wait_for(std::chrono::milliseconds limit) noexcept;
   Result<Reply> take() noexcept { return std::move(*result_); }
   bool on_ready(OperationHandle::Continuation fn, void* context) noexcept;
   void* storage(std::size_t size, std::size_t align) noexcept;
@@ -64,9 +67,10 @@ class Operation final : public routing::Request {
   alignas(std::max_align_t) std::byte storage_[96];
 };
 
-/// Blocks until a bit of `word` is set. A futex: the words of calls that nobody waits for cost
-/// nothing.
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept;
+/// Blocks while `word` is `expected`, or until woken, or for `limit`; callers look again. A futex:
+/// the words of calls that nobody waits for cost nothing.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                std::optional<std::chrono::milliseconds> limit = std::nullopt) noexcept;
 void futex_wake(std::atomic<std::uint32_t>& word) noexcept;
 
 }  // namespace slotwise::detail

@@ -11,8 +11,10 @@ namespace slotwise::link {
 namespace {
 
 // A connection that was idle for longer is looked at before use: the server may have closed it.
-// Looking costs a system call, so it is not done between the calls of a busy caller.
-constexpr auto trusted_idle_time = std::chrono::milliseconds(5);
+// Looking costs a system call, so it is not done between the calls of a busy caller. A read that is
+// lost is sent again; a write is not, so less is taken on trust.
+constexpr auto trusted_for_reads = std::chrono::milliseconds(5);
+constexpr auto trusted_for_writes = std::chrono::microseconds(200);
 constexpr std::size_t read_chunk = 16 * 1024;
 
 }  // namespace
@@ -64,12 +66,12 @@ bool DirectConnection::only_pushes_left() {
   return true;
 }
 
-Exchange DirectConnection::exchange(std::string_view bytes, TimePoint now, TimePoint deadline,
-                                    milliseconds silence_limit, Reply& reply) {
-  if (now - last_used_ > trusted_idle_time && !still_good()) {
+Exchange DirectConnection::exchange(std::string_view bytes, bool careful, TimePoint now,
+                                    TimePoint deadline, milliseconds silence_limit, Reply& reply) {
+  const net::duration trusted = careful ? net::duration(trusted_for_writes) : trusted_for_reads;
+  if (now - last_used_ > trusted && !still_good()) {
     return broken("the node closed the idle connection", false);
   }
-  last_used_ = now;
   stream_.set_blocking_timeout(std::min<net::duration>(silence_limit, deadline - now));
 
   const net::io_result put =
@@ -107,6 +109,7 @@ Exchange DirectConnection::exchange(std::string_view bytes, TimePoint now, TimeP
                       "not a RESP reply: " + std::string(parser_->protocol_error()))};
       }
       if (parser_->buffered() > 0 && !only_pushes_left()) usable_ = false;
+      last_used_ = now;
       replies_.add();
       if (!reply.is_error()) successes_.add();
       return {};

@@ -50,7 +50,9 @@ class DirectConnection final : private net::Watcher, private net::Task {
   ~DirectConnection();
 
   /// Sends one command and reads its reply, on the calling thread, between acquire and release.
-  Exchange exchange(std::string_view bytes, TimePoint now, TimePoint deadline,
+  /// `careful`: the command must not be lost, so the connection is looked at first unless it was
+  /// used a moment ago.
+  Exchange exchange(std::string_view bytes, bool careful, TimePoint now, TimePoint deadline,
                     milliseconds silence_limit, Reply& reply);
 
   std::uint64_t replies() const noexcept { return replies_.read(); }

@@ -63,17 +63,23 @@ std::optional<address> address::parse(std::string_view literal, std::uint16_t po
 
 ::socklen_t address::size() const noexcept {
   switch (family()) {
-    case AF_INET: return sizeof(::sockaddr_in);
-    case AF_INET6: return sizeof(::sockaddr_in6);
-    default: return 0;
+    case AF_INET:
+      return sizeof(::sockaddr_in);
+    case AF_INET6:
+      return sizeof(::sockaddr_in6);
+    default:
+      return 0;
   }
 }
 
 std::uint16_t address::port() const noexcept {
   switch (family()) {
-    case AF_INET: return ntohs(any_.v4.sin_port);
-    case AF_INET6: return ntohs(any_.v6.sin6_port);
-    default: return 0;
+    case AF_INET:
+      return ntohs(any_.v4.sin_port);
+    case AF_INET6:
+      return ntohs(any_.v6.sin6_port);
+    default:
+      return 0;
   }
 }
 
@@ -97,7 +103,9 @@ std::string address::ip() const {
   return "(none)";
 }
 
-std::string address::to_string() const { return host_port(ip(), port()); }
+std::string address::to_string() const {
+  return host_port(ip(), port());
+}
 
 bool operator==(const address& a, const address& b) noexcept {
   if (a.family() != b.family()) return false;

@@ -19,10 +19,28 @@ std::unique_ptr<AresChannel> AresChannel::make(Loop& loop, const channel_setting
   std::call_once(once, [] { ::ares_library_init(ARES_LIB_INIT_ALL); });
 
   std::unique_ptr<AresChannel> result{new AresChannel(loop)};
+  int status = result->open(settings, 0);
+#if ARES_VERSION < 0x011f00
+  // Old versions go on to the next server at SERVFAIL and REFUSED, and when there is none left
+  // they say that no server can be reached. With a single server its own word is the news.
+  if (status == ARES_SUCCESS && result->server_count() == 1) {
+    ::ares_destroy(result->channel_);
+    result->channel_ = nullptr;
+    status = result->open(settings, ARES_FLAG_NOCHECKRESP);
+  }
+#endif
+  if (status == ARES_SUCCESS) return result;
+  err = {errc::resolve, std::string("cannot set up DNS: ") + ::ares_strerror(status)};
+  return nullptr;
+}
+
+int AresChannel::open(const channel_settings& settings, int flags) {
   ::ares_options options{};
   int mask = ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES;
+  if (flags != 0) mask |= ARES_OPT_FLAGS;
+  options.flags = flags;
   options.sock_state_cb = &AresChannel::on_socket_state;
-  options.sock_state_cb_data = result.get();
+  options.sock_state_cb_data = this;
   options.lookups = const_cast<char*>(settings.lookups);  // copied
   options.timeout = settings.try_timeout_ms;
   options.tries = settings.tries;
@@ -30,18 +48,29 @@ std::unique_ptr<AresChannel> AresChannel::make(Loop& loop, const channel_setting
   options.qcache_max_ttl = 0;
   mask |= ARES_OPT_QUERY_CACHE;
 #endif
-  int status = ::ares_init_options(&result->channel_, &options, mask);
+  int status = ::ares_init_options(&channel_, &options, mask);
   if (status == ARES_SUCCESS && !settings.servers.empty()) {
-    status = ::ares_set_servers_ports_csv(result->channel_, settings.servers.c_str());
+    status = ::ares_set_servers_ports_csv(channel_, settings.servers.c_str());
   }
-  if (status == ARES_SUCCESS) return result;
-  err = {errc::resolve, std::string("cannot set up DNS: ") + ::ares_strerror(status)};
-  return nullptr;
+  return status;
 }
+
+#if ARES_VERSION < 0x011f00
+int AresChannel::server_count() const {
+  ::ares_addr_port_node* servers = nullptr;
+  if (::ares_get_servers_ports(channel_, &servers) != ARES_SUCCESS) return 0;
+  int count = 0;
+  for (const ::ares_addr_port_node* s = servers; s != nullptr; s = s->next)
+    ++count;
+  ::ares_free_data(servers);
+  return count;
+}
+#endif
 
 AresChannel::~AresChannel() {
   if (channel_ != nullptr) ::ares_destroy(channel_);
-  for (auto& watcher : watchers_) loop_.remove(*watcher);
+  for (auto& watcher : watchers_)
+    loop_.remove(*watcher);
 }
 
 void AresChannel::ask(const char* name, int family, ::ares_addrinfo_callback callback,
@@ -107,7 +136,9 @@ void AresChannel::process(::ares_socket_t readable, ::ares_socket_t writable) {
   arm_timer();
 }
 
-void AresChannel::on_timer() { process(ARES_SOCKET_BAD, ARES_SOCKET_BAD); }
+void AresChannel::on_timer() {
+  process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}
 
 void AresChannel::arm_timer() {
   ::timeval left{};
@@ -124,17 +155,28 @@ void AresChannel::arm_timer() {
 
 const char* ares_status_text(int status) noexcept {
   switch (status) {
-    case ARES_ENODATA: return "the name exists but has no address (no A or AAAA record)";
-    case ARES_ENOTFOUND: return "no such name (NXDOMAIN)";
-    case ARES_ESERVFAIL: return "the DNS server could not answer (SERVFAIL)";
-    case ARES_EREFUSED: return "the DNS server refused the question (REFUSED)";
-    case ARES_EFORMERR: return "the DNS server did not understand the question (FORMERR)";
-    case ARES_ENOTIMP: return "the DNS server does not do this kind of question (NOTIMP)";
-    case ARES_ETIMEOUT: return "no answer from the DNS server";
-    case ARES_ECONNREFUSED: return "no DNS server can be reached";
-    case ARES_EBADNAME: return "this is not a valid host name";
-    case ARES_EBADRESP: return "the DNS server's answer makes no sense";
-    default: return ::ares_strerror(status);
+    case ARES_ENODATA:
+      return "the name exists but has no address (no A or AAAA record)";
+    case ARES_ENOTFOUND:
+      return "no such name (NXDOMAIN)";
+    case ARES_ESERVFAIL:
+      return "the DNS server could not answer (SERVFAIL)";
+    case ARES_EREFUSED:
+      return "the DNS server refused the question (REFUSED)";
+    case ARES_EFORMERR:
+      return "the DNS server did not understand the question (FORMERR)";
+    case ARES_ENOTIMP:
+      return "the DNS server does not do this kind of question (NOTIMP)";
+    case ARES_ETIMEOUT:
+      return "no answer from the DNS server";
+    case ARES_ECONNREFUSED:
+      return "no DNS server can be reached";
+    case ARES_EBADNAME:
+      return "this is not a valid host name";
+    case ARES_EBADRESP:
+      return "the DNS server's answer makes no sense";
+    default:
+      return ::ares_strerror(status);
   }
 }
 

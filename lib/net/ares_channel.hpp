@@ -18,7 +18,7 @@ namespace slotwise::net {
 
 struct channel_settings {
   const char* lookups = "b";  // "f": hosts file, "b": DNS
-  std::string servers{};        // "ip:port,[ip6]:port"; empty: the system's
+  std::string servers{};      // "ip:port,[ip6]:port"; empty: the system's
   int try_timeout_ms = 0;
   int tries = 0;
 };
@@ -46,6 +46,8 @@ class AresChannel {
   struct Question;
 
   explicit AresChannel(Loop& loop) noexcept : loop_(loop) {}
+  int open(const channel_settings& settings, int flags);
+  int server_count() const;
   static void on_socket_state(void* self, ::ares_socket_t fd, int readable, int writable);
   static void on_answer(void* question, int status, int timeouts, ::ares_addrinfo* info);
   void watch(::ares_socket_t fd, std::uint32_t interest);

@@ -84,15 +84,15 @@ class Connector::Race final : ResolveHandler {
   connect_result result_;
 };
 
-Connector::Race::Race(Connector& owner, endpoint to, connect_settings settings,
-                      time_point deadline)
+Connector::Race::Race(Connector& owner, endpoint to, connect_settings settings, time_point deadline)
     : owner_(owner), to_(std::move(to)), settings_(std::move(settings)), deadline_at_(deadline) {
   finish_.race = this;
   finish_.run = [](Task* task) { static_cast<Finish*>(task)->race->report(); };
 }
 
 Connector::Race::~Race() {
-  for (auto& attempt : attempts_) loop().remove(*attempt);
+  for (auto& attempt : attempts_)
+    loop().remove(*attempt);
   loop().undefer(&finish_);
 }
 
@@ -181,7 +181,8 @@ void Connector::Race::launch(Attempt& attempt) {
     case Socket::progress::failed:
       return lost(attempt, errc::connect, errno_text(sys), sys);
     case Socket::progress::connected:
-    case Socket::progress::in_progress: break;  // writable at once when connected
+    case Socket::progress::in_progress:
+      break;  // writable at once when connected
   }
   sys = loop().add(attempt, attempt.socket.fd(), EPOLLOUT);
   if (sys != 0) lost(attempt, errc::connect, "cannot be watched: " + errno_text(sys), sys);
@@ -222,9 +223,14 @@ void Connector::Race::after_tcp(Attempt& attempt) {
 
 void Connector::Race::after_handshake(Attempt& attempt, io_result result) {
   switch (result.status) {
-    case io_status::ok: return won(attempt);
-    case io_status::want_read: (void)loop().modify(attempt, EPOLLIN); return;
-    case io_status::want_write: (void)loop().modify(attempt, EPOLLOUT); return;
+    case io_status::ok:
+      return won(attempt);
+    case io_status::want_read:
+      (void)loop().modify(attempt, EPOLLIN);
+      return;
+    case io_status::want_write:
+      (void)loop().modify(attempt, EPOLLOUT);
+      return;
     default: {
       const error err = attempt.stream.last_error();
       return lost(attempt, errc::tls, err.text, err.sys);
@@ -267,8 +273,7 @@ void Connector::Race::give_up_if_nothing_is_left() {
 
 void Connector::Race::on_deadline() {
   if (finished_) return;
-  const auto given =
-      std::chrono::duration_cast<std::chrono::milliseconds>(deadline_at_ - started_).count();
+  const auto given = std::chrono::ceil<std::chrono::milliseconds>(deadline_at_ - started_).count();
   for (auto& attempt : attempts_) {
     if (attempt->at == Attempt::stage::over) continue;
     lost(*attempt, errc::timed_out,
@@ -299,7 +304,8 @@ void Connector::Race::finish(error err) {
   query_.cancel();
   loop().cancel(stagger_);
   loop().cancel(deadline_);
-  for (auto& attempt : attempts_) drop(*attempt);
+  for (auto& attempt : attempts_)
+    drop(*attempt);
   loop().defer(&finish_);
 }
 
@@ -321,8 +327,12 @@ void Connector::start(endpoint to, connect_settings settings, time_point deadlin
   race_->begin();
 }
 
-void Connector::cancel() noexcept { race_.reset(); }
+void Connector::cancel() noexcept {
+  race_.reset();
+}
 
-bool Connector::running() const noexcept { return race_ != nullptr; }
+bool Connector::running() const noexcept {
+  return race_ != nullptr;
+}
 
 }  // namespace slotwise::net

@@ -38,7 +38,7 @@ struct endpoint {
 
 struct connect_settings {
   socket_options socket{};
-  std::shared_ptr<TlsContext> tls{};         // null: plain
+  std::shared_ptr<TlsContext> tls{};       // null: plain
   std::chrono::milliseconds stagger{250};  // the next address starts after this, or at a failure
 };
 

@@ -10,9 +10,8 @@ namespace {
 std::atomic<std::uint32_t> generation{0};
 
 // Registered when the library is loaded, so before any object of this room exists.
-const int registered = ::pthread_atfork(nullptr, nullptr, [] {
-  generation.fetch_add(1, std::memory_order_relaxed);
-});
+const int registered =
+    ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
 
 }  // namespace
 

@@ -77,7 +77,8 @@ void Loop::write_wakeup() noexcept {
 void Loop::run() {
   thread_.store(::pthread_self(), std::memory_order_relaxed);
   running_.store(true, std::memory_order_release);
-  while (!stopping_.load(std::memory_order_acquire)) iterate(duration::max());
+  while (!stopping_.load(std::memory_order_acquire))
+    iterate(duration::max());
   stopping_.store(false, std::memory_order_relaxed);
   running_.store(false, std::memory_order_release);
 }

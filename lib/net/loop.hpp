@@ -68,7 +68,7 @@ struct loop_settings {
 class Loop {
  public:
   explicit Loop(loop_settings settings = {});  // throws std::system_error: no descriptors left
-  ~Loop();  // tasks that have not run are dropped, not run
+  ~Loop();                                     // tasks that have not run are dropped, not run
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 

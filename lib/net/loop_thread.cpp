@@ -28,7 +28,9 @@ LoopThread::LoopThread(const char* name, loop_settings settings)
   ::pthread_setname_np(thread_.native_handle(), short_name);
 }
 
-LoopThread::~LoopThread() { stop_and_join(); }
+LoopThread::~LoopThread() {
+  stop_and_join();
+}
 
 void LoopThread::stop_and_join() {
   if (!thread_.joinable()) return;

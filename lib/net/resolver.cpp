@@ -21,8 +21,10 @@ std::string server_list(std::string_view text, error& err) {
     const std::size_t comma = std::min(text.find(','), text.size());
     std::string_view one = text.substr(0, comma);
     text.remove_prefix(std::min(comma + 1, text.size()));
-    while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
-    while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
+    while (!one.empty() && one.front() == ' ')
+      one.remove_prefix(1);
+    while (!one.empty() && one.back() == ' ')
+      one.remove_suffix(1);
 
     std::string_view ip = one;
     std::uint16_t port = 53;
@@ -86,7 +88,8 @@ struct ResolveRequest {
 
   ResolveRequest(Resolver& r, Query& q, std::string_view h, std::uint16_t p)
       : owner(r), query(&q), host(h), port(p) {
-    for (Part& part : parts) part.request = this;
+    for (Part& part : parts)
+      part.request = this;
     deliver_task.request = this;
     deliver_task.run = [](Task* task) { static_cast<Deliver*>(task)->request->deliver(); };
   }
@@ -203,8 +206,7 @@ void ResolveRequest::note_progress() {
     const bool something = std::any_of(parts.begin(), parts.end(),
                                        [](const Part& p) { return p.found() && !p.delivered; });
     if (something && !family_delay.armed()) {
-      owner.loop_.arm(family_delay,
-                      owner.loop_.refresh_now() + owner.settings_.family_delay);
+      owner.loop_.arm(family_delay, owner.loop_.refresh_now() + owner.settings_.family_delay);
     }
     return;
   }
@@ -269,8 +271,7 @@ error ResolveRequest::why_nothing() const {
   if (a == ARES_ENODATA || a == ARES_ENOTFOUND) {
     return {errc::resolve, start + ares_status_text(aaaa)};
   }
-  return {errc::resolve,
-          start + "A: " + ares_status_text(a) + "; AAAA: " + ares_status_text(aaaa)};
+  return {errc::resolve, start + "A: " + ares_status_text(a) + "; AAAA: " + ares_status_text(aaaa)};
 }
 
 void Query::cancel() noexcept {
@@ -296,8 +297,8 @@ Resolver::~Resolver() {
 void Resolver::resolve(Query& query, std::string_view host, std::uint16_t port,
                        time_point deadline) {
   query.cancel();
-  auto& request = *requests_.emplace_back(
-      std::make_unique<ResolveRequest>(*this, query, host, port));
+  auto& request =
+      *requests_.emplace_back(std::make_unique<ResolveRequest>(*this, query, host, port));
   query.request_ = &request;
   loop_.arm(request.deadline, deadline);
   request.start();

@@ -55,8 +55,8 @@ error Socket::apply(const socket_options& options) {
     ok = ok && set_int(fd_, IPPROTO_TCP, TCP_KEEPINTVL, seconds(options.keepalive_interval));
     ok = ok && set_int(fd_, IPPROTO_TCP, TCP_KEEPCNT, options.keepalive_count);
   }
-  ok = ok && set_int(fd_, IPPROTO_TCP, TCP_USER_TIMEOUT,
-                     static_cast<int>(options.user_timeout.count()));
+  ok = ok &&
+       set_int(fd_, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(options.user_timeout.count()));
   return ok ? error{} : system_error("setting socket options", errno);
 }
 

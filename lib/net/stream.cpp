@@ -14,12 +14,14 @@ namespace {
 
 constexpr std::size_t max_parts = 1024;  // IOV_MAX on Linux
 
-int flags_of(io_mode mode) noexcept { return mode == io_mode::nonblocking ? MSG_DONTWAIT : 0; }
+int flags_of(io_mode mode) noexcept {
+  return mode == io_mode::nonblocking ? MSG_DONTWAIT : 0;
+}
 
 ::timeval to_timeval(duration timeout) noexcept {
   if (timeout == duration::max()) return {0, 0};  // the kernel's way to say "for ever"
-  const auto us = std::max<std::int64_t>(
-      std::chrono::ceil<std::chrono::microseconds>(timeout).count(), 1);
+  const auto us =
+      std::max<std::int64_t>(std::chrono::ceil<std::chrono::microseconds>(timeout).count(), 1);
   return {static_cast<::time_t>(us / 1'000'000), static_cast<::suseconds_t>(us % 1'000'000)};
 }
 
@@ -37,7 +39,9 @@ Stream::Stream(Socket socket, const address& peer, tls_handle tls) noexcept
       peer_(peer),
       generation_(fork_generation()) {}
 
-Stream::~Stream() { close(); }
+Stream::~Stream() {
+  close();
+}
 
 Stream::Stream(Stream&& other) noexcept
     : socket_(std::move(other.socket_)),
@@ -89,7 +93,8 @@ io_result Stream::read(std::span<char> into, io_mode mode) {
   if (ssl_ != nullptr) return tls_read(into, mode);
   for (;;) {
     const ::ssize_t n = ::recv(socket_.fd(), into.data(), into.size(), flags_of(mode));
-    if (n > 0) [[likely]] return {static_cast<std::size_t>(n), io_status::ok};
+    if (n > 0) [[likely]]
+      return {static_cast<std::size_t>(n), io_status::ok};
     if (n == 0) return {0, into.empty() ? io_status::ok : io_status::eof};
     if (errno != EINTR) return plain_failure(errno, mode, io_status::want_read, "recv()");
   }
@@ -99,8 +104,8 @@ io_result Stream::write(std::span<const char> data, io_mode mode) {
   if (ssl_ != nullptr) return tls_write(data, mode);
   io_result result;
   while (result.bytes < data.size()) {
-    const ::ssize_t n = ::send(socket_.fd(), data.data() + result.bytes,
-                               data.size() - result.bytes, flags_of(mode) | MSG_NOSIGNAL);
+    const ::ssize_t n = ::send(socket_.fd(), data.data() + result.bytes, data.size() - result.bytes,
+                               flags_of(mode) | MSG_NOSIGNAL);
     if (n >= 0) {
       result.bytes += static_cast<std::size_t>(n);
       // A short count means a full buffer: the next call could only say so once more.
@@ -143,7 +148,8 @@ io_result Stream::write(std::span<const ::iovec> parts, io_mode mode) {
     result.bytes += static_cast<std::size_t>(n);
     std::size_t left = static_cast<std::size_t>(n);
     std::size_t done = 0;
-    while (done < message.msg_iovlen && left >= parts[done].iov_len) left -= parts[done++].iov_len;
+    while (done < message.msg_iovlen && left >= parts[done].iov_len)
+      left -= parts[done++].iov_len;
     const bool cut = done < message.msg_iovlen;
     parts = parts.subspan(done);
     skip = left;

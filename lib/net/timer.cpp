@@ -10,7 +10,8 @@ Timer::~Timer() {
 }
 
 TimerHeap::~TimerHeap() {
-  for (const entry& e : entries_) e.timer->heap_ = nullptr;
+  for (const entry& e : entries_)
+    e.timer->heap_ = nullptr;
 }
 
 void TimerHeap::place(std::size_t index, const entry& e) noexcept {

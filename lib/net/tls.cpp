@@ -23,7 +23,9 @@ struct ctx_free {
 };
 using ctx_ptr = std::unique_ptr<::SSL_CTX, ctx_free>;
 
-error bad(std::string text) { return {errc::settings, "TLS: " + std::move(text)}; }
+error bad(std::string text) {
+  return {errc::settings, "TLS: " + std::move(text)};
+}
 
 error check_readable(const char* what, const std::string& path) {
   if (::access(path.c_str(), R_OK) == 0) return {};
@@ -40,7 +42,8 @@ error check_ca_dir(const std::string& path) {
   ::DIR* dir = ::opendir(path.c_str());
   if (dir == nullptr) return bad("cannot read CA folder '" + path + "': " + errno_text(errno));
   bool found = false;
-  while (const ::dirent* entry = ::readdir(dir)) found = found || is_hashed_name(entry->d_name);
+  while (const ::dirent* entry = ::readdir(dir))
+    found = found || is_hashed_name(entry->d_name);
   ::closedir(dir);
   if (found) return {};
   return bad("CA folder '" + path +
@@ -193,7 +196,9 @@ std::shared_ptr<TlsContext> TlsContext::make(tls_settings settings, error& err) 
   return err ? nullptr : result;
 }
 
-TlsContext::~TlsContext() { SSL_CTX_free(ctx_); }
+TlsContext::~TlsContext() {
+  SSL_CTX_free(ctx_);
+}
 
 std::vector<TlsContext::file_stamp> TlsContext::stamps() const {
   std::vector<file_stamp> result;

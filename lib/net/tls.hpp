@@ -35,8 +35,8 @@ struct tls_settings {
   std::string ca_file{};  // PEM, one or more certificates
   std::string ca_dir{};   // folder with hashed names (openssl rehash)
   // With neither of the two: the system's store.
-  std::string cert_file{};  // client certificate (chain), PEM
-  std::string key_file{};   // its key; empty: it is in cert_file
+  std::string cert_file{};                      // client certificate (chain), PEM
+  std::string key_file{};                       // its key; empty: it is in cert_file
   std::function<std::string()> key_password{};  // called when the key is encrypted
   tls_version min_version = tls_version::tls_1_2;
   tls_verify verify = tls_verify::full;

@@ -127,8 +127,8 @@ std::string alternative_name(const ::GENERAL_NAME* name) {
 std::string names_of(::X509* cert) {
   std::string result;
   std::size_t more = 0;
-  auto* names = static_cast<::GENERAL_NAMES*>(
-      X509_get_ext_d2i(cert, NID_subject_alt_name, nullptr, nullptr));
+  auto* names =
+      static_cast<::GENERAL_NAMES*>(X509_get_ext_d2i(cert, NID_subject_alt_name, nullptr, nullptr));
   for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
     const std::string one = alternative_name(sk_GENERAL_NAME_value(names, i));
     if (one.empty()) continue;
@@ -141,7 +141,8 @@ std::string names_of(::X509* cert) {
   }
   GENERAL_NAMES_free(names);
   if (more > 0) result += " and " + std::to_string(more) + " more";
-  if (result.empty()) result = "no alternative names, subject " + name_text(X509_get_subject_name(cert));
+  if (result.empty())
+    result = "no alternative names, subject " + name_text(X509_get_subject_name(cert));
   return result;
 }
 
@@ -156,7 +157,9 @@ bool unexpected_eof(unsigned long code) {
 
 }  // namespace
 
-void tls_state_free::operator()(TlsState* state) const noexcept { delete state; }
+void tls_state_free::operator()(TlsState* state) const noexcept {
+  delete state;
+}
 
 bool TlsState::attach(int socket_fd) {
   fd = socket_fd;
@@ -171,8 +174,8 @@ bool TlsState::attach(int socket_fd) {
 
 int keep_verify_reason(int ok, ::X509_STORE_CTX* store) {
   if (ok == 1) return 1;
-  auto* ssl = static_cast<::SSL*>(
-      X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  auto* ssl =
+      static_cast<::SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
   auto* state = ssl != nullptr ? static_cast<TlsState*>(SSL_get_app_data(ssl)) : nullptr;
   if (state == nullptr || !state->verify_reason.empty()) return 0;
 
@@ -181,14 +184,14 @@ int keep_verify_reason(int ok, ::X509_STORE_CTX* store) {
   ::X509* current = X509_STORE_CTX_get_current_cert(store);
   if (leaf != nullptr &&
       (code == X509_V_ERR_HOSTNAME_MISMATCH || code == X509_V_ERR_IP_ADDRESS_MISMATCH)) {
-    state->verify_reason = "expected \"" + state->expected + "\", but the certificate is for " +
-                           names_of(leaf);
+    state->verify_reason =
+        "expected \"" + state->expected + "\", but the certificate is for " + names_of(leaf);
     return 0;
   }
   state->verify_reason = X509_verify_cert_error_string(code);
   if (current != nullptr) {
-    state->verify_reason += " (subject " + name_text(X509_get_subject_name(current)) +
-                            ", issuer " + name_text(X509_get_issuer_name(current)) + ")";
+    state->verify_reason += " (subject " + name_text(X509_get_subject_name(current)) + ", issuer " +
+                            name_text(X509_get_issuer_name(current)) + ")";
   }
   return 0;
 }
@@ -212,8 +215,13 @@ error handshake_error(const TlsState& state) {
   // A TLS record starts with its type: 0x14 to 0x17.
   if (state.first_size > 0 && (state.first[0] < 0x14 || state.first[0] > 0x17)) {
     ERR_clear_error();
+    // OpenSSL may have stopped after five bytes; the rest of the line makes the better message.
+    auto text = state.first;
+    std::size_t size = state.first_size;
+    const ::ssize_t more = ::recv(state.fd, text.data() + size, text.size() - size, MSG_DONTWAIT);
+    if (more > 0) size += static_cast<std::size_t>(more);
     return {errc::tls, "TLS handshake failed: the server does not speak TLS here, it answered \"" +
-                           printable(state.first.data(), state.first_size) + "\""};
+                           printable(text.data(), size) + "\""};
   }
   const bool cut = state.sys == EPIPE || state.sys == ECONNRESET;
   if (cut || (state.sys == 0 && (code == 0 || unexpected_eof(code)))) {
@@ -227,10 +235,11 @@ error handshake_error(const TlsState& state) {
     ERR_clear_error();
     return {errc::tls, "TLS handshake failed: " + errno_text(state.sys), state.sys};
   }
-  const bool alert = ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET;
+  const bool alert =
+      ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET;
   const std::string reason = openssl_reason("unknown reason");
-  return {errc::tls, (alert ? "TLS handshake refused by the server: " : "TLS handshake failed: ") +
-                         reason};
+  return {errc::tls,
+          (alert ? "TLS handshake refused by the server: " : "TLS handshake failed: ") + reason};
 }
 
 }  // namespace slotwise::net

@@ -24,8 +24,8 @@ struct TlsState {
 
   ::SSL* ssl = nullptr;
   int fd = -1;
-  int flags = 0;   // MSG_DONTWAIT or 0, set before each call into OpenSSL
-  int sys = 0;     // errno of the last failed recv() or send()
+  int flags = 0;  // MSG_DONTWAIT or 0, set before each call into OpenSSL
+  int sys = 0;    // errno of the last failed recv() or send()
   bool eof = false;
   std::string expected;       // the name or ip that the certificate must have
   std::string verify_reason;  // filled by the verify callback

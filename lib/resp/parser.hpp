@@ -83,6 +83,8 @@ class Parser {
   void reset() noexcept;
 
  private:
+  bool take_plain(Scalar& out) noexcept;
+  bool take_scalar(Scalar& out);
   Status next_slow(Reply& out);
   bool begin();
   void begin_attribute(const Token& token) noexcept;
@@ -91,6 +93,7 @@ class Parser {
   bool flush(const char* from, const char* to);
   bool hand_over(char type, std::string text);
   bool finish_large(Reply& out);
+  bool scan_plain(Token& token) const noexcept;
   bool scan(Token& token);
   bool scan_body(Token& token);
   bool find_body(Token& token) const noexcept;
@@ -100,7 +103,7 @@ class Parser {
 
   Limits limits_;
   ReadBuffer in_;
-  bool busy_ = false;           ///< in the middle of a reply, or failed: no scalar can be here
+  bool busy_ = false;           ///< between the parts of a reply, or failed: no view now
   std::size_t looked_ = 0;      ///< bytes of an unfinished line known to hold no line end
   std::size_t missing_ = 0;     ///< bytes that the unfinished value still needs, where known
   std::size_t open_ = 0;        ///< values still to come in the reply that is being built

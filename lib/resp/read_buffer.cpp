@@ -22,7 +22,7 @@ std::span<char> ReadBuffer::prepare(std::size_t min) {
   if (capacity > capacity_ || (capacity < capacity_ && size() <= small_rest)) {
     move_to(capacity);
   } else if (begin_ != 0 && (size() <= small_rest || capacity_ - end_ < wanted)) {
-    std::memmove(data_.get(), begin(), size());
+    std::memmove(data_.get(), begin(), size() + 1);
     end_ -= begin_;
     begin_ = 0;
   }
@@ -33,6 +33,7 @@ void ReadBuffer::commit(std::size_t n) noexcept {
   filled_ = n == capacity_ - end_;
   small_reads_ = n <= capacity_ / 4 ? small_reads_ + 1 : 0;
   end_ += n;
+  if (data_) data_[end_] = '\0';
 }
 
 // What the buffer should have, as far as the reads tell.
@@ -43,10 +44,11 @@ std::size_t ReadBuffer::comfortable_size() const noexcept {
 }
 
 void ReadBuffer::move_to(std::size_t capacity) {
-  auto data = std::make_unique_for_overwrite<char[]>(capacity);
+  auto data = std::make_unique_for_overwrite<char[]>(capacity + 1);  // and the 0 at the end
   if (size() != 0) std::memcpy(data.get(), begin(), size());
   end_ -= begin_;
   begin_ = 0;
+  data[end_] = '\0';
   data_ = std::move(data);
   capacity_ = capacity;
   filled_ = false;

@@ -13,7 +13,8 @@ namespace slotwise::resp {
 /// 2. It starts with `base_size`, and doubles up to `busy_size` while reads fill it, so that an
 /// idle
 ///    connection is small and a busy one needs few reads.
-/// 3. Only an unfinished token makes it larger, and it shrinks again when that one is parsed.
+/// 3. While it holds bytes, *end() is readable and 0.
+/// 4. Only an unfinished token makes it larger, and it shrinks again when that one is parsed.
 class ReadBuffer {
  public:
   static constexpr std::size_t base_size = 16 * 1024;

@@ -23,17 +23,22 @@ class ReplyAccess {
   template <class T>
   static void set(Reply& reply, Type type, T value) noexcept {
     reply.type_ = type;
-    reply.value_.emplace<T>(value);
+    if (T* old = std::get_if<T>(&reply.value_)) {
+      *old = value;
+    } else {
+      reply.value_.emplace<T>(value);
+    }
   }
   /// Copies the text, into the string that the reply has already if it has one.
   static void set_text(Reply& reply, Type type, std::string_view text) {
     reply.type_ = type;
     auto* old = std::get_if<std::string>(&reply.value_);
-    // A string with much room would keep it for ever.
-    if (old != nullptr && old->capacity() <= most_room_kept) {
+    if (old != nullptr && old->capacity() >= text.size() && old->capacity() <= most_room_kept) {
       old->assign(text);
     } else {
-      reply.value_.emplace<std::string>(text);
+      // Not emplace(text) or assign(text): each costs more than a new string and a move.
+      std::string& place = old != nullptr ? *old : reply.value_.emplace<std::string>();
+      place = std::string(text);
     }
   }
   static void set_text(Reply& reply, Type type, std::string&& text) noexcept {
@@ -53,6 +58,7 @@ class ReplyAccess {
   }
 
  private:
+  /// A string with more room than this would keep it for ever.
   static constexpr std::size_t most_room_kept = 4096;
 };
 

@@ -16,22 +16,20 @@ LineScan fault(Token& token, const char* text) noexcept {
 // Reads the number of a header strictly, as servers write it: no plus sign, no leading zeros.
 LineScan scan_number(const char* begin, const char* end, Token& token) noexcept {
   const char* p = begin + 1;
-  const bool negative = p != end && *p == '-';
+  const bool negative = *p == '-' && p != end;
   if (negative) ++p;
   const char* const digits = p;
   std::uint64_t value = 0;
-  for (; p != end; ++p) {
-    const unsigned digit = static_cast<unsigned char>(*p) - unsigned{'0'};
-    if (digit > 9) break;
-    // 19 digits cannot overflow 64 bits without a sign.
-    if (p - digits == 19) return fault(token, "a number that does not fit into 64 bits");
+  for (unsigned digit; (digit = static_cast<unsigned char>(*p) - unsigned{'0'}) <= 9; ++p) {
     value = value * 10 + digit;
   }
+  // 19 digits cannot overflow 64 bits without a sign.
+  if (p - digits > 19) return fault(token, "a number that does not fit into 64 bits");
   if (end - p < 2) {
     const bool possible = p == end || (*p == '\r' && p != digits);
     return possible ? LineScan::partial : fault(token, "a number with other bytes in it");
   }
-  const bool leading_zero = p != digits && *digits == '0' && (p - digits > 1 || negative);
+  const bool leading_zero = *digits == '0' && (p - digits > 1 || negative);
   if (p == digits || leading_zero || p[0] != '\r' || p[1] != '\n') {
     return fault(token, "a number with other bytes in it");
   }

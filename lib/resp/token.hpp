@@ -20,7 +20,8 @@ enum class LineScan : std::uint8_t { whole, partial, fault };
 
 /// Reads the line at `begin`. `looked` is where it remembers, from call to call, how much of an
 /// unfinished line is known to hold no line end; set it to 0 for each new line. Of a bulk, only
-/// the header is read: `size` counts the header alone.
+/// the header is read: `size` counts the header alone. `*end` is readable and no digit, so that
+/// digits are read without a look at the end.
 LineScan scan_line(const char* begin, const char* end, std::size_t& looked, Token& token) noexcept;
 
 constexpr bool is_bulk(char type) noexcept {

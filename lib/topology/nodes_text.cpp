@@ -81,7 +81,9 @@ bool read_slots(std::string_view field, NodeLine& line) noexcept {
 }
 
 // 40 hex digits today; other servers that speak the protocol need not follow.
-bool is_id(std::string_view id) noexcept { return !id.empty() && id.size() <= longest_node_id; }
+bool is_id(std::string_view id) noexcept {
+  return !id.empty() && id.size() <= longest_node_id;
+}
 
 bool read_line(std::string_view text, NodeLine& line) noexcept {
   line.id = take_until(text, ' ');

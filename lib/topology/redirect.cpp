@@ -48,14 +48,22 @@ struct Word {
 };
 
 constexpr Word words[] = {
-    {"MOVED", ErrorKind::moved},           {"ASK", ErrorKind::ask},
-    {"REDIRECT", ErrorKind::redirect},     {"TRYAGAIN", ErrorKind::try_again},
-    {"CLUSTERDOWN", ErrorKind::cluster_down}, {"LOADING", ErrorKind::loading},
-    {"MASTERDOWN", ErrorKind::master_down}, {"READONLY", ErrorKind::read_only},
-    {"NOSCRIPT", ErrorKind::no_script},    {"NOAUTH", ErrorKind::no_auth},
-    {"WRONGPASS", ErrorKind::wrong_pass},  {"NOPERM", ErrorKind::no_perm},
-    {"CROSSSLOT", ErrorKind::cross_slot},  {"NOPROTO", ErrorKind::no_proto},
-    {"EXECABORT", ErrorKind::exec_abort},  {"BUSY", ErrorKind::busy},
+    {"MOVED", ErrorKind::moved},
+    {"ASK", ErrorKind::ask},
+    {"REDIRECT", ErrorKind::redirect},
+    {"TRYAGAIN", ErrorKind::try_again},
+    {"CLUSTERDOWN", ErrorKind::cluster_down},
+    {"LOADING", ErrorKind::loading},
+    {"MASTERDOWN", ErrorKind::master_down},
+    {"READONLY", ErrorKind::read_only},
+    {"NOSCRIPT", ErrorKind::no_script},
+    {"NOAUTH", ErrorKind::no_auth},
+    {"WRONGPASS", ErrorKind::wrong_pass},
+    {"NOPERM", ErrorKind::no_perm},
+    {"CROSSSLOT", ErrorKind::cross_slot},
+    {"NOPROTO", ErrorKind::no_proto},
+    {"EXECABORT", ErrorKind::exec_abort},
+    {"BUSY", ErrorKind::busy},
     {"NOREPLICAS", ErrorKind::no_replicas},
 };
 
@@ -106,12 +114,18 @@ Endpoint redirect_target(const ServerError& error, const Endpoint& answered_by) 
 
 std::string_view to_string(ErrorKind kind) noexcept {
   switch (kind) {
-    case ErrorKind::other: return "other";
-    case ErrorKind::malformed: return "malformed redirect";
-    case ErrorKind::unknown_command: return "unknown command";
-    case ErrorKind::cluster_disabled: return "cluster support disabled";
-    case ErrorKind::max_clients: return "max number of clients";
-    default: break;
+    case ErrorKind::other:
+      return "other";
+    case ErrorKind::malformed:
+      return "malformed redirect";
+    case ErrorKind::unknown_command:
+      return "unknown command";
+    case ErrorKind::cluster_disabled:
+      return "cluster support disabled";
+    case ErrorKind::max_clients:
+      return "max number of clients";
+    default:
+      break;
   }
   for (const Word& word : words) {
     if (word.kind == kind) return word.text;

@@ -33,7 +33,9 @@ RefreshPolicy::RefreshPolicy(RefreshSettings settings, std::vector<Endpoint> see
                              base::Random random)
     : settings_(settings), seeds_(std::move(seeds)), random_(random) {}
 
-void RefreshPolicy::set_nodes(std::vector<Node> nodes) { nodes_ = std::move(nodes); }
+void RefreshPolicy::set_nodes(std::vector<Node> nodes) {
+  nodes_ = std::move(nodes);
+}
 
 void RefreshPolicy::set_connected(NodeHandle handle, bool connected) {
   for (Node& node : nodes_) {
@@ -260,10 +262,9 @@ bool RefreshPolicy::asked_already(const RefreshTarget& target) const {
 }
 
 std::size_t RefreshPolicy::outstanding() const noexcept {
-  return static_cast<std::size_t>(
-      std::count_if(in_flight_.begin(), in_flight_.end(), [this](const Flight& flight) {
-        return !flight.verify && flight.round == round_;
-      }));
+  return static_cast<std::size_t>(std::count_if(
+      in_flight_.begin(), in_flight_.end(),
+      [this](const Flight& flight) { return !flight.verify && flight.round == round_; }));
 }
 
 std::size_t RefreshPolicy::round_limit() const noexcept {

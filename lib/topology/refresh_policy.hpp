@@ -36,10 +36,10 @@ namespace slotwise::topology {
 
 struct RefreshSettings {
   using milliseconds = std::chrono::milliseconds;
-  milliseconds interval{60'000};    ///< periodic, +-20 %; 0: never
-  milliseconds min_interval{200};   ///< between the starts of two rounds
-  milliseconds max_interval{700};   ///< the same while triggers or failures go on
-  milliseconds hedge_delay{250};    ///< then the next node is asked too
+  milliseconds interval{60'000};        ///< periodic, +-20 %; 0: never
+  milliseconds min_interval{200};       ///< between the starts of two rounds
+  milliseconds max_interval{700};       ///< the same while triggers or failures go on
+  milliseconds hedge_delay{250};        ///< then the next node is asked too
   milliseconds failure_memory{10'000};  ///< how long a failed node is asked last
   int verify_nodes = 3;
 

@@ -20,16 +20,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
-#include <unordered_set>
 
+#include "topology/map_merger.hpp"
 #include "topology/topology_map.hpp"
 #include "topology/view.hpp"
 
 namespace slotwise::topology {
-
-/// A moment in the life of the SlotMap: take it when the question leaves, give it to merge().
-enum class ViewMark : std::uint64_t {};
 
 enum class MergeKind : std::uint8_t {
   unchanged,  ///< nothing to publish
@@ -51,9 +47,9 @@ class SlotMap {
   SlotMap();
 
   /// Never null. Version 0 with no node and no slot before the first view.
-  std::shared_ptr<const TopologyMap> current() const noexcept { return current_; }
+  std::shared_ptr<const TopologyMap> current() const noexcept { return beliefs_.current; }
 
-  ViewMark mark() const noexcept { return ViewMark{patch_sequence_}; }
+  ViewMark mark() const noexcept { return ViewMark{beliefs_.patch_sequence}; }
 
   /// Takes a view in. `asked` is mark() of the moment when the question was sent.
   MergeResult merge(const ClusterView& view, ViewMark asked);
@@ -70,24 +66,14 @@ class SlotMap {
   void node_ok(NodeHandle node);
 
   /// Slots whose owner is known from a MOVED that no view has confirmed or overruled.
-  std::size_t patches() const noexcept { return patches_.size(); }
+  std::size_t patches() const noexcept { return beliefs_.patches.size(); }
 
  private:
-  struct Patch {
-    std::uint64_t max_epoch = 0;  // the highest known anywhere when the MOVED came
-    std::uint64_t sequence = 0;   // against ViewMark
-    bool confirmed = false;       // a view has shown its owner as a primary
-  };
-  class Merger;
-
+  MergeResult apply(const MapMerger& merger, const ClusterView& view);
   MergeResult publish(std::shared_ptr<const NodeTable> table, const TopologyMap::Owners& owners);
+  void remember_patch(std::uint16_t slot, bool confirmed);
 
-  std::shared_ptr<const TopologyMap> current_;
-  std::unordered_map<std::uint16_t, Patch> patches_;
-  std::unordered_set<NodeHandle> failed_;
-  std::uint64_t patch_sequence_ = 0;
-  std::uint64_t seen_max_epoch_ = 0;  // of any view, believed or not
-  NodeHandle next_handle_ = 1;
+  Beliefs beliefs_;
   int contradictions_ = 0;  // full views in a row that rule 2 overruled
 };
 

@@ -9,7 +9,9 @@ namespace slotwise::topology {
 
 namespace {
 
-bool by_handle(const MapNode& node, NodeHandle handle) noexcept { return node.handle < handle; }
+bool by_handle(const MapNode& node, NodeHandle handle) noexcept {
+  return node.handle < handle;
+}
 
 // How well a node fits an endpoint; 0: not at all. A node that the cluster calls failed may still
 // be listed with an address that another one uses by now.
@@ -45,7 +47,9 @@ std::shared_ptr<const NodeTable> NodeTable::make(std::vector<MapNode> nodes) {
   return table;
 }
 
-TopologyMap::TopologyMap() : table_(std::make_shared<NodeTable>()) { slots_.fill(no_shard); }
+TopologyMap::TopologyMap() : table_(std::make_shared<NodeTable>()) {
+  slots_.fill(no_shard);
+}
 
 TopologyMap::TopologyMap(std::uint64_t version, std::shared_ptr<const NodeTable> table,
                          const Owners& owners)
@@ -80,7 +84,8 @@ NodeHandle TopologyMap::owner_handle(std::uint16_t slot) const noexcept {
 
 TopologyMap::Owners TopologyMap::owners() const noexcept {
   Owners owners{};
-  for (std::uint16_t slot = 0; slot < slot_count; ++slot) owners[slot] = owner_handle(slot);
+  for (std::uint16_t slot = 0; slot < slot_count; ++slot)
+    owners[slot] = owner_handle(slot);
   return owners;
 }
 

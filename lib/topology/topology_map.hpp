@@ -94,7 +94,7 @@ struct MapChanges {
   std::vector<Move> moves;
   std::vector<NodeHandle> added;
   std::vector<NodeHandle> removed;
-  std::vector<NodeHandle> role_changed;     ///< promoted, demoted, or replica of another primary
+  std::vector<NodeHandle> role_changed;  ///< promoted, demoted, or replica of another primary
   /// Endpoint, announced ip, hostname, zone, or an id that is known only now. Matters to the next
   /// connect; live connections are to the same node and stay.
   std::vector<NodeHandle> address_changed;

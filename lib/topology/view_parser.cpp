@@ -269,7 +269,8 @@ void ViewBuilder::add_nodes(std::string_view text) {
   const auto lines = parse_nodes_text(text);
   if (!lines || lines->empty()) return;
   const std::size_t listed = view_.nodes.size();
-  for (const NodeLine& line : *lines) join(line);
+  for (const NodeLine& line : *lines)
+    join(line);
   // A replica may stand before its primary, so this needs all nodes.
   for (const NodeLine& line : *lines) {
     const auto known = by_id_.find(line.id);
@@ -288,7 +289,8 @@ void ViewBuilder::finish() {
     const NodeInfo& node = view_.nodes[i];
     view_.max_epoch = std::max(view_.max_epoch, node.config_epoch);
     if (view_.answered_by == no_index && node.answers_to(answered_by_)) view_.answered_by = i;
-    if (node.role != Role::replica || node.health != Health::ok || node.primary == no_index) continue;
+    if (node.role != Role::replica || node.health != Health::ok || node.primary == no_index)
+      continue;
     const std::uint16_t shard =
         node.primary < shard_of_.size() ? shard_of_[node.primary] : no_shard;
     if (shard != no_shard) view_.shards[shard].replicas.push_back(i);
@@ -315,11 +317,11 @@ ViewResult parse_view(const Reply& slots, const Reply* nodes, const Endpoint& an
     // A server that does not even know CLUSTER has no cluster mode either.
     const bool disabled = kind == ErrorKind::cluster_disabled || kind == ErrorKind::unknown_command;
     return problem(disabled ? ViewProblem::cluster_disabled : ViewProblem::refused,
-                   std::string(slots.text()));
+                   slots.text().empty() ? "an error without text" : std::string(slots.text()));
   }
   if (slots.type() != Reply::Type::array && slots.type() != Reply::Type::set) {
-    return problem(ViewProblem::malformed, "CLUSTER SLOTS was answered with a " +
-                                               std::string(to_string(slots.type())));
+    return problem(ViewProblem::malformed,
+                   "CLUSTER SLOTS was answered with a " + std::string(to_string(slots.type())));
   }
   if (slots.elements().empty()) {
     return problem(ViewProblem::no_slots, "the node knows no slots: it is in no cluster, or fresh");

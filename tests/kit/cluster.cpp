@@ -254,16 +254,22 @@ std::vector<NodeState> Cluster::state() const {
   return all;
 }
 
-std::size_t Cluster::any_running() const {
-  const auto running = running_members();
-  for (const auto index : running) {
-    if (server(index).command("CLUSTER", "INFO").str().find("cluster_state:ok") !=
-        std::string::npos) {
-      return index;
+/// The view of a node that is not cut off, if there is one, else of any that answers.
+ClusterView Cluster::any_view() const {
+  std::optional<ClusterView> second_best;
+  std::string last = "none is running";
+  for (const auto index : running_members()) {
+    try {
+      auto replies = server(index).pipeline({{"CLUSTER", "INFO"}, {"CLUSTER", "NODES"}});
+      auto seen = ClusterView::parse(replies[1].str());
+      if (replies[0].str().find("cluster_state:ok") != std::string::npos) return seen;
+      second_best = std::move(seen);
+    } catch (const Error& error) {
+      last = error.what();  // killed a moment ago by somebody: ask the next
     }
   }
-  if (running.empty()) throw Error("no node of the cluster is running");
-  return running.front();
+  if (!second_best) throw Error("no node of the cluster answers: " + last);
+  return std::move(*second_best);
 }
 
 ClusterView Cluster::view(std::size_t node) const {
@@ -275,8 +281,12 @@ std::string Cluster::id(std::size_t index) const {
   const std::lock_guard lock(node.id_mutex);
   if (!node.id.empty()) return node.id;
   if (node.server->running() && !node.server->paused()) {
-    node.id = node.server->command("CLUSTER", "MYID").str();
-    return node.id;
+    try {
+      node.id = node.server->command("CLUSTER", "MYID").str();
+      return node.id;
+    } catch (const Error&) {
+      // killed a moment ago: its file knows too
+    }
   }
   std::ifstream in(node.server->dir() / "nodes.conf");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
@@ -287,7 +297,7 @@ std::string Cluster::id(std::size_t index) const {
 }
 
 std::vector<ClusterNode> Cluster::nodes() const {
-  const auto seen = view(any_running());
+  const auto seen = any_view();
   std::map<std::string, std::size_t> index_by_id;
   const auto all = members();
   for (const auto index : all) index_by_id[id(index)] = index;
@@ -359,8 +369,12 @@ std::vector<int> Cluster::slots_of(std::size_t index) const {
 std::size_t Cluster::owner_of(int slot) const {
   std::map<std::string, int> votes;
   for (const auto index : running_members()) {
-    const auto seen = view(index);
-    if (const auto* owner = seen.owners().at(static_cast<std::size_t>(slot))) ++votes[owner->id];
+    try {
+      const auto seen = view(index);
+      if (const auto* owner = seen.owners().at(static_cast<std::size_t>(slot))) ++votes[owner->id];
+    } catch (const Error&) {
+      // killed a moment ago: it has no vote
+    }
   }
   const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
     return a.second < b.second;
@@ -374,9 +388,15 @@ std::size_t Cluster::owner_of(int slot) const {
 }
 
 int Cluster::slot_of(std::string_view key) const {
-  const auto running = running_members();
-  if (running.empty()) throw Error("no node of the cluster is running");
-  return static_cast<int>(server(running.front()).command("CLUSTER", "KEYSLOT", key).num());
+  std::string last = "none is running";
+  for (const auto index : running_members()) {
+    try {
+      return static_cast<int>(server(index).command("CLUSTER", "KEYSLOT", key).num());
+    } catch (const Error& error) {
+      last = error.what();
+    }
+  }
+  throw Error("no node of the cluster answers: " + last);
 }
 
 std::size_t Cluster::owner_of_key(std::string_view key) const { return owner_of(slot_of(key)); }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -128,8 +129,8 @@ class Cluster {
   /// others on each owner, and has nobody in handshake.
   void wait_ready_to_serve(std::optional<milliseconds> limit = std::nullopt) const;
   /// The same, and every replica that runs has its link to its primary up and its first sync done,
-  /// and every node knows it as that primary's replica. cluster_state:ok alone comes earlier: a
-  /// primary killed then would stay without a successor.
+  /// and every node knows it as that primary's replica and names it in CLUSTER SLOTS.
+  /// cluster_state:ok alone comes earlier: a primary killed then would stay without a successor.
   void wait_ready_to_fail_over(std::optional<milliseconds> limit = std::nullopt) const;
   /// Until somebody other than `not_this` owns the slot and all running members say so.
   std::size_t wait_for_new_owner(int slot, std::size_t not_this, milliseconds limit) const;
@@ -152,8 +153,9 @@ class Cluster {
   /// Moves these slots to `to` by MIGRATESLOTS where the server has it, else slot by slot.
   /// Returns when they are there and all running members say so.
   void migrate(int first, int last, std::size_t to);
-  /// Slot by slot, key by key: SETSLOT, GETKEYSINSLOT, MIGRATE. `between` is called between the
-  /// steps of each slot (see SlotMigration) and may run commands of the test.
+  /// Key by key: SETSLOT, GETKEYSINSLOT, MIGRATE. With `between` slot by slot; it is called between
+  /// the steps of each (see SlotMigration) and may run commands of the test. Without, some slots at
+  /// a time, which is faster.
   void migrate_legacy(int first, int last, std::size_t to,
                       const SlotMigration::Between& between = {});
   /// One slot by hand: marked on both sides, no key moved yet. For ASK and TRYAGAIN at will.
@@ -196,7 +198,7 @@ class Cluster {
   void changed(std::size_t node) const;
   void say(const std::string& text) const;
   Node& at(std::size_t node) const;
-  std::size_t any_running() const;
+  ClusterView any_view() const;
   std::vector<std::size_t> running_members() const;
 
   enum class Ready : std::uint8_t { to_know_each_other, to_serve, to_fail_over };
@@ -209,10 +211,12 @@ class Cluster {
   void wait_all_agree(const std::vector<int>& slots, std::size_t owner) const;
 
   std::vector<int> slots_of(std::size_t node) const;
+  std::map<std::size_t, std::vector<int>> elsewhere(int first, int last, std::size_t to) const;
   void move_slots(std::size_t from, const std::vector<int>& slots, std::size_t to);
   void migrate_atomically(std::size_t from, const std::vector<int>& slots, std::size_t to);
+  void migrate_key_by_key(std::size_t from, const std::vector<int>& slots, std::size_t to);
   std::vector<std::size_t> add_nodes_for(int shards);
-  void empty_and_remove(std::size_t primary);
+  void empty_and_remove(std::size_t primary, const std::vector<std::size_t>& takers);
 
   friend class SlotMigration;
 

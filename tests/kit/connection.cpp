@@ -140,6 +140,14 @@ void Connection::append(const std::vector<std::string>& words) {
   }
 }
 
+void Connection::send(const std::vector<std::string>& words) {
+  append(words);
+  int done = 0;
+  while (done == 0) {
+    if (redisBufferWrite(context_.get(), &done) != REDIS_OK) fail("send " + describe(words));
+  }
+}
+
 Reply Connection::read() {
   if (!context_) throw Error(fmt::format("{}: connection was lost before", address_.to_string()));
   void* raw = nullptr;

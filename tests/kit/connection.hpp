@@ -101,7 +101,9 @@ class Connection {
   /// Sends all, then reads all; error replies as values.
   std::vector<Reply> pipeline(const std::vector<std::vector<std::string>>& commands);
 
-  /// Waits for the next reply or push without sending anything.
+  /// Sends without waiting; as many replies are to be read().
+  void send(const std::vector<std::string>& words);
+  /// Waits for the next reply or push.
   Reply read();
 
   bool usable() const noexcept;

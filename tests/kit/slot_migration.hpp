@@ -35,6 +35,9 @@ class SlotMigration {
 
   SlotMigration(Cluster& cluster, int slot, std::size_t from, std::size_t to);
 
+  /// For a slot that is IMPORTING and MIGRATING already.
+  static SlotMigration marked(Cluster& cluster, int slot, std::size_t from, std::size_t to);
+
   int slot() const noexcept { return slot_; }
   std::size_t from() const noexcept { return from_; }
   std::size_t to() const noexcept { return to_; }
@@ -45,10 +48,13 @@ class SlotMigration {
   void move_key(std::string_view key);
   /// Moves what is left, then SETSLOT NODE at the target, the source and all other primaries.
   void finish(const Between& between = {});
-  /// SETSLOT STABLE on both; keys that were moved are moved back first.
+  /// SETSLOT STABLE on both; keys that were moved are moved back. In between the source answers for
+  /// them as if they were gone (servers have no way back without that moment).
   void cancel();
 
  private:
+  struct Marked {};
+  SlotMigration(Cluster& cluster, int slot, std::size_t from, std::size_t to, Marked);
   void migrate_keys(std::size_t source, std::size_t target, const std::vector<std::string>& keys);
   std::vector<std::string> some_keys(std::size_t node, std::size_t limit) const;
 

@@ -18,10 +18,10 @@ namespace slotwise {
 /// When an expiry is set. All but `always` need a server of 7.0.
 enum class ExpireIf : std::uint8_t {
   always,
-  none,     ///< NX: only if the key has no expiry
-  some,     ///< XX: only if it has one
-  later,    ///< GT: only if the new one is later; no expiry counts as latest
-  earlier,  ///< LT: only if the new one is earlier
+  without_expiry,  ///< NX: only if the key has no expiry
+  with_expiry,     ///< XX: only if it has one
+  later,           ///< GT: only if the new one is later; no expiry counts as latest
+  earlier,         ///< LT: only if the new one is earlier
 };
 
 namespace detail {
@@ -104,7 +104,7 @@ class KeyCommands {
     return detail::call<void, "RESTORE">(*this, key, ttl ? ttl->milliseconds() : 0, bytes,
                                          detail::Flag{replace, "REPLACE"});
   }
-  /// Name of any key, of a node picked by the library. Nil: there are no keys. (RANDOMKEY)
+  /// The name of some key. Nil: there are none. (RANDOMKEY)
   auto randomkey() const { return detail::call<std::optional<std::string>, "RANDOMKEY">(*this); }
   /// How the server stores a value ("listpack", "skiplist" ...). Nil: no such key. (OBJECT
   /// ENCODING)

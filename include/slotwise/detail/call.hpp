@@ -34,13 +34,6 @@ struct Gate {
   }
 };
 
-/// The name may be two words ("OBJECT ENCODING").
-inline void append_name(Args& args, std::string_view name) {
-  const std::size_t space = name.find(' ');
-  args.add(name.substr(0, space));
-  if (space != std::string_view::npos) args.add(name.substr(space + 1));
-}
-
 /// Options, lists and times know how to append themselves; the rest is one word.
 template <class A>
 void append(Args& args, const A& word) {
@@ -51,12 +44,23 @@ void append(Args& args, const A& word) {
   }
 }
 
+/// The whole command. The name may be two words ("OBJECT ENCODING").
+template <Name name, class... A>
+void put_together(Args& args, const A&... words) {
+  constexpr std::size_t space = name.view().find(' ');
+  if constexpr (space == std::string_view::npos) {
+    args.add(name.view());
+  } else {
+    args.add(name.view().substr(0, space)).add(name.view().substr(space + 1));
+  }
+  (append(args, words), ...);
+}
+
 /// Sends the command with these words.
 template <class T, Name name, template <class> class Mixin, class Face, class... A>
 auto call(const Mixin<Face>& self, const A&... words) {
   Args args;
-  append_name(args, name.view());
-  (append(args, words), ...);
+  put_together<name>(args, words...);
   return Gate::invoke<T>(static_cast<const Face&>(self), known<name>(), args);
 }
 
@@ -65,8 +69,7 @@ auto call(const Mixin<Face>& self, const A&... words) {
 template <class T, Name name, template <class> class Mixin, class Face, class... A>
 auto call_spread(const Mixin<Face>& self, const A&... words) {
   Args args;
-  append_name(args, name.view());
-  (append(args, words), ...);
+  put_together<name>(args, words...);
   return Gate::invoke_spread<T>(static_cast<const Face&>(self), known<name>(), args);
 }
 

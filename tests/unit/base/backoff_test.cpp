@@ -22,8 +22,8 @@ TEST_CASE("backoff: doubles from min to max, jittered, half of it certain") {
     microseconds high;
   };
   const Case cases[] = {
-      {0, 20ms, 20ms},   {1, 20ms, 40ms},     {2, 40ms, 80ms},       {3, 80ms, 160ms},
-      {5, 320ms, 640ms}, {6, 500ms, 1000ms},  {7, 500ms, 1000ms},    {1000, 500ms, 1000ms},
+      {0, 20ms, 20ms},   {1, 20ms, 40ms},          {2, 40ms, 80ms},    {3, 80ms, 160ms},
+      {5, 320ms, 640ms}, {6, 500ms, 1000ms},       {7, 500ms, 1000ms}, {1000, 500ms, 1000ms},
       {-5, 20ms, 20ms},  {INT_MAX, 500ms, 1000ms},
   };
   for (const Case& c : cases) {
@@ -45,7 +45,10 @@ TEST_CASE("backoff: doubles from min to max, jittered, half of it certain") {
 
 TEST_CASE("backoff: never zero, whatever the limits") {
   Random random(2);
-  const BackoffLimits odd[] = {{0ms, 0ms}, {-5ms, -1ms}, {0ms, 1000ms}, {100ms, 10ms},
+  const BackoffLimits odd[] = {{0ms, 0ms},
+                               {-5ms, -1ms},
+                               {0ms, 1000ms},
+                               {100ms, 10ms},
                                {std::chrono::milliseconds::max() / 2000, 1ms}};
   for (const BackoffLimits& limits : odd) {
     for (int attempt = -1; attempt < 70; ++attempt) {
@@ -93,7 +96,8 @@ TEST_CASE("random: ranges") {
     const auto value = random.between(-3, 3);
     CHECK((value >= -3 && value <= 3));
   }
-  for (const int count : seen) CHECK((count > 800 && count < 1200));
+  for (const int count : seen)
+    CHECK((count > 800 && count < 1200));
   CHECK(random.below(0) == 0);
   CHECK(random.below(1) == 0);
   CHECK(random.between(5, 5) == 5);
@@ -110,8 +114,10 @@ TEST_CASE("random: every thread has its own") {
   std::array<std::uint64_t, 8> values{};
   {
     std::vector<std::thread> threads;
-    for (auto& value : values) threads.emplace_back([&value] { value = thread_random().next(); });
-    for (auto& thread : threads) thread.join();
+    for (auto& value : values)
+      threads.emplace_back([&value] { value = thread_random().next(); });
+    for (auto& thread : threads)
+      thread.join();
   }
   firsts.insert(values.begin(), values.end());
   CHECK(firsts.size() == values.size());

@@ -17,8 +17,8 @@ TEST_CASE("endpoint: ports") {
   CHECK(parse_port("1") == 1);
   CHECK(parse_port("65535") == 65535);
   CHECK(parse_port("06379") == 6379);
-  for (const char* text : {"", "0", "65536", "99999999999999999999", "-1", "+1", " 1", "1 ", "abc",
-                           "1a", "0x1"}) {
+  for (const char* text :
+       {"", "0", "65536", "99999999999999999999", "-1", "+1", " 1", "1 ", "abc", "1a", "0x1"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_port(text));
   }
@@ -31,9 +31,13 @@ TEST_CASE("endpoint: what servers write") {
     int port;
   };
   const Case good[] = {
-      {"127.0.0.1:7000", "127.0.0.1", 7000}, {"h:1", "h", 1},         {":7000", "", 7000},
-      {"::1:7000", "::1", 7000},             {"[::1]:7000", "::1", 7000},
-      {"fe80::1%eth0:7", "fe80::1%eth0", 7}, {"?:7", "?", 7},
+      {"127.0.0.1:7000", "127.0.0.1", 7000},
+      {"h:1", "h", 1},
+      {":7000", "", 7000},
+      {"::1:7000", "::1", 7000},
+      {"[::1]:7000", "::1", 7000},
+      {"fe80::1%eth0:7", "fe80::1%eth0", 7},
+      {"?:7", "?", 7},
   };
   for (const Case& c : good) {
     CAPTURE(c.text);
@@ -55,8 +59,8 @@ TEST_CASE("endpoint: hosts and literals") {
     CAPTURE(host);
     CHECK(is_valid_host(host));
   }
-  for (const char* host : {"", "a b", "a/b", "[::1]", "::g", ":", "1:2", "a%b", "a@b", "h\n",
-                           "fe80::1%"}) {
+  for (const char* host :
+       {"", "a b", "a/b", "[::1]", "::g", ":", "1:2", "a%b", "a@b", "h\n", "fe80::1%"}) {
     CAPTURE(host);
     CHECK_FALSE(is_valid_host(host));
   }

@@ -251,8 +251,8 @@ TEST_CASE("typed commands: keys") {
   CHECK(face.touch({"a", "b"}) == spread<i64>("TOUCH a b"));
   CHECK(face.expire("k", 1h) == is<bool>("PEXPIRE k 3600000"));
   CHECK(face.expire("k", -1s) == is<bool>("PEXPIRE k -1000"));
-  CHECK(face.expire("k", 1s, ExpireIf::none) == is<bool>("PEXPIRE k 1000 NX"));
-  CHECK(face.expire("k", 1s, ExpireIf::some) == is<bool>("PEXPIRE k 1000 XX"));
+  CHECK(face.expire("k", 1s, ExpireIf::without_expiry) == is<bool>("PEXPIRE k 1000 NX"));
+  CHECK(face.expire("k", 1s, ExpireIf::with_expiry) == is<bool>("PEXPIRE k 1000 XX"));
   CHECK(face.expire("k", 1s, ExpireIf::later) == is<bool>("PEXPIRE k 1000 GT"));
   CHECK(face.expire_at("k", Clock::time_point(7s), ExpireIf::earlier) ==
         is<bool>("PEXPIREAT k 7000 LT"));

@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <limits>
 #include <list>
 #include <map>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <string_view>
@@ -325,4 +327,56 @@ TEST_CASE("convert: errors") {
   const Error given(ErrorCode::timeout, Outcome::unknown, "late");
   CHECK(convert<int>(Result<Reply>(given)).error().code() == ErrorCode::timeout);
   CHECK(convert<int>(Result<Reply>(Reply::make_integer(7))).value() == 7);
+}
+
+namespace {
+
+/// Any reply of at most this depth.
+Reply any_reply(std::mt19937& random, int depth) {
+  using Type = Reply::Type;
+  static constexpr std::string_view texts[] = {"", "OK", "-2", "7", "1.5", "inf", "1e999", "text"};
+  const auto below = [&random](std::size_t end) { return random() % end; };
+  switch (below(depth > 0 ? 8 : 5)) {
+    case 0:
+      return {};
+    case 1:
+      return Reply::make_integer(static_cast<std::int64_t>(random()) - (1LL << 31));
+    case 2:
+      return below(2) == 0 ? Reply::make_boolean(true) : Reply::make_real(1e300);
+    case 3:
+      return Reply::make_text(below(9) == 0 ? Type::error : Type::status, "OK");
+    case 4:
+      return Reply::make_text(Type::string, std::string(texts[below(std::size(texts))]));
+    default:
+      break;
+  }
+  std::vector<Reply> elements(below(5));
+  for (Reply& element : elements)
+    element = any_reply(random, depth - 1);
+  static constexpr Type types[] = {Type::array, Type::array, Type::set};
+  const Type type = elements.size() % 2 == 0 && below(3) == 0 ? Type::map : types[below(3)];
+  return Reply::make_aggregate(type, std::move(elements));
+}
+
+template <class... T>
+void convert_to_each(const Reply& reply) {
+  const auto check = [](const auto& result) {
+    if (result || result.error().code() == ErrorCode::server) return;
+    if (result.error().code() != ErrorCode::type_mismatch) FAIL(result.error().what());
+  };
+  (check(convert<T>(Reply(reply))), ...);
+}
+
+}  // namespace
+
+TEST_CASE("convert: whatever a server sends gives a value or a mismatch") {
+  std::mt19937 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    convert_to_each<std::string, std::int64_t, unsigned char, double, bool, maybe<std::string>,
+                    Texts, Pairs, Fields, std::set<int>, std::vector<maybe<double>>,
+                    maybe<std::pair<std::string, double>>, std::tuple<std::string, int, double>,
+                    std::vector<slotwise::StreamEntry>, std::map<std::string, std::vector<int>>,
+                    maybe<std::chrono::milliseconds>, maybe<std::chrono::system_clock::time_point>>(
+        any_reply(random, 3));
+  }
 }

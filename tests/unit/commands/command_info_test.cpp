@@ -125,11 +125,11 @@ TEST_CASE("retry_safe: reads and harmless commands, never a script that may writ
 
 TEST_CASE("refused_because: connection state, with what to use instead") {
   const auto reason = [](std::string_view text) { return std::string(refused_because(cut(text))); };
-  CHECK(reason("multi").find("client.transaction()") != std::string::npos);
-  CHECK(reason("WATCH k").find("client.transaction()") != std::string::npos);
-  CHECK(reason("exec").find("client.transaction()") != std::string::npos);
-  CHECK(reason("Subscribe c").find("client.subscriber()") != std::string::npos);
-  CHECK(reason("SSUBSCRIBE c").find("client.subscriber()") != std::string::npos);
+  CHECK(reason("multi").find("client.eval") != std::string::npos);
+  CHECK(reason("WATCH k").find("client.eval") != std::string::npos);
+  CHECK(reason("exec").find("client.eval") != std::string::npos);
+  CHECK(reason("Subscribe c").find("connection of its own") != std::string::npos);
+  CHECK(reason("SSUBSCRIBE c").find("connection of its own") != std::string::npos);
   CHECK(reason("SELECT 1").find("`db`") != std::string::npos);
   CHECK(reason("client setname x").find("client_name") != std::string::npos);
   CHECK(reason("READONLY").find("read_from") != std::string::npos);

@@ -43,7 +43,9 @@ DnsServer::~DnsServer() {
   thread_.join();
 }
 
-std::string DnsServer::address() const { return "127.0.0.1:" + std::to_string(port_); }
+std::string DnsServer::address() const {
+  return "127.0.0.1:" + std::to_string(port_);
+}
 
 void DnsServer::set(const std::string& name, dns_answer a, dns_answer aaaa) {
   const std::scoped_lock lock{mutex_};
@@ -81,8 +83,8 @@ void DnsServer::answer(const std::string& query, const ::sockaddr_in& from) {
     at += length + 1;
   }
   if (at + 5 > query.size()) return;
-  const int type = static_cast<unsigned char>(query[at + 1]) * 256 +
-                   static_cast<unsigned char>(query[at + 2]);
+  const int type =
+      static_cast<unsigned char>(query[at + 1]) * 256 + static_cast<unsigned char>(query[at + 2]);
   const std::string question = query.substr(12, at + 5 - 12);
 
   dns_answer reply;

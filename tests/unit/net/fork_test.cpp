@@ -1,9 +1,9 @@
 // After fork() the child must leave the parent's connections and epoll set alone.
 #include "net/fork.hpp"
 
-#include <catch2/catch_test_macros.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <catch2/catch_test_macros.hpp>
 
 #include "net/loop.hpp"
 #include "net/stream.hpp"

@@ -1,10 +1,10 @@
 #include "net/loop.hpp"
 
-#include <catch2/catch_test_macros.hpp>
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <catch2/catch_test_macros.hpp>
 
 #include <csignal>
 #include <thread>
@@ -96,7 +96,8 @@ TEST_CASE("a watcher may remove and free any watcher of the same batch, itself i
   for (int round = 0; round < 2; ++round) {
     Loop loop;
     std::vector<std::unique_ptr<Ready>> all;
-    for (int i = 0; i < 20; ++i) all.push_back(std::make_unique<Ready>(loop));
+    for (int i = 0; i < 20; ++i)
+      all.push_back(std::make_unique<Ready>(loop));
     int calls = 0;
     for (auto& one : all) {
       one->action = [&, self = one.get()] {
@@ -166,7 +167,8 @@ TEST_CASE("a deferred task can be taken back, wherever it is in the queue") {
     std::string log;
     Job a([&] { log += "a"; }), b([&] { log += "b"; }), c([&] { log += "c"; });
     Job* jobs[] = {&a, &b, &c};
-    for (Job* job : jobs) loop.defer(job);
+    for (Job* job : jobs)
+      loop.defer(job);
     CHECK(loop.undefer(jobs[taken]));
     CHECK_FALSE(loop.undefer(jobs[taken]));
     loop.defer(jobs[taken]);
@@ -182,7 +184,8 @@ TEST_CASE("timers wake the loop on time") {
   Tick tick([&] { fired = true; });
   const auto start = std::chrono::steady_clock::now();
   loop.arm(tick.timer, loop.refresh_now() + 20ms);
-  while (!fired) loop.run_once(5s);
+  while (!fired)
+    loop.run_once(5s);
   CHECK(elapsed_ms(start) >= 20);
   CHECK(elapsed_ms(start) < 500);
   CHECK(loop.count().iterations <= 4);  // no spinning before it
@@ -202,7 +205,8 @@ TEST_CASE("stop works from a callback, from another thread, and before run()") {
   Job look([&] { inside = loop.in_loop_thread(); });
   std::thread thread([&] { loop.run(); });
   loop.post(&look);
-  while (!inside) std::this_thread::yield();
+  while (!inside)
+    std::this_thread::yield();
   CHECK_FALSE(loop.in_loop_thread());
   loop.stop();
   thread.join();
@@ -218,7 +222,8 @@ TEST_CASE("a task may post itself again and may free itself") {
   suicidal->run = [](Task* task) { delete static_cast<Job*>(task); };
   loop.post(&again);
   loop.post(suicidal);
-  for (int i = 0; i < 3; ++i) loop.run_once(0s);
+  for (int i = 0; i < 3; ++i)
+    loop.run_once(0s);
   CHECK(left == 0);
 }
 
@@ -232,7 +237,8 @@ TEST_CASE("a loop thread takes no signal and ends with its owner") {
     done = true;
   });
   thread.loop().post(&look);
-  while (!done) std::this_thread::yield();
+  while (!done)
+    std::this_thread::yield();
   CHECK(::sigismember(&mask, SIGINT) == 1);
   CHECK(::sigismember(&mask, SIGUSR1) == 1);
   thread.stop_and_join();

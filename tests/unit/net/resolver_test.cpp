@@ -9,9 +9,9 @@ using namespace net_test;
 using Catch::Matchers::ContainsSubstring;
 using slotwise::net::errc;
 using slotwise::net::Query;
+using slotwise::net::resolve_result;
 using slotwise::net::ResolveHandler;
 using slotwise::net::Resolver;
-using slotwise::net::resolve_result;
 
 namespace {
 
@@ -19,7 +19,8 @@ struct Asker final : ResolveHandler {
   explicit Asker(net::Loop& l) : loop(l) {}
   void on_resolved(resolve_result result) override {
     ++calls;
-    for (const auto& a : result.addresses) ips.push_back(a.ip());
+    for (const auto& a : result.addresses)
+      ips.push_back(a.ip());
     if (result.last) {
       done = true;
       err = result.err;
@@ -27,16 +28,19 @@ struct Asker final : ResolveHandler {
     if (action) action();
   }
   // "127.0.0.1 127.0.0.2", or the error.
-  std::string ask(Resolver& resolver, const std::string& host, std::chrono::milliseconds limit = 5s) {
+  std::string ask(Resolver& resolver, const std::string& host,
+                  std::chrono::milliseconds limit = 5s) {
     ips.clear();
     calls = 0;
     done = false;
     err = {};
     resolver.resolve(query, host, 7000, loop.refresh_now() + limit);
     CHECK(calls == 0);
-    CHECK(run_until(loop, [&] { return done; }, limit + 2s));
+    CHECK(run_until(
+        loop, [&] { return done; }, limit + 2s));
     std::string text = err.text;
-    for (const auto& ip : ips) text += (text.empty() ? "" : " ") + ip;
+    for (const auto& ip : ips)
+      text += (text.empty() ? "" : " ") + ip;
     return text;
   }
   net::Loop& loop;
@@ -98,8 +102,9 @@ TEST_CASE("resolver: every question is asked anew, whatever the TTL said") {
 TEST_CASE("resolver: an empty answer and NXDOMAIN are clear errors and are not remembered") {
   World w;
   w.dns.set("empty.lab.test", {});
-  CHECK_THAT(w.asker.ask(w.resolver, "empty.lab.test"),
-             ContainsSubstring("no address for empty.lab.test") && ContainsSubstring("no A or AAAA"));
+  CHECK_THAT(
+      w.asker.ask(w.resolver, "empty.lab.test"),
+      ContainsSubstring("no address for empty.lab.test") && ContainsSubstring("no A or AAAA"));
   CHECK(w.asker.err.code == errc::resolve);
   w.dns.set("empty.lab.test", {.ips = {"127.0.0.1"}});
   CHECK(w.asker.ask(w.resolver, "empty.lab.test") == "127.0.0.1");
@@ -173,7 +178,8 @@ TEST_CASE("resolver: a cancelled or destroyed question is never answered") {
     w.resolver.resolve(brief.query, "slow.lab.test", 1, w.loop.refresh_now() + 5s);
     w.resolver.resolve(brief.query, "slow.lab.test", 1, w.loop.refresh_now() + 5s);
   }
-  run_until(w.loop, [] { return false; }, 400ms);
+  run_until(
+      w.loop, [] { return false; }, 400ms);
   CHECK(w.asker.calls == 0);
   CHECK(w.asker.ask(w.resolver, "slow.lab.test") == "127.0.0.2");
 }
@@ -181,8 +187,8 @@ TEST_CASE("resolver: a cancelled or destroyed question is never answered") {
 TEST_CASE("resolver: a handler may ask again, and may destroy the resolver") {
   World w;
   w.dns.set("node.lab.test", {.ips = {"127.0.0.2"}});
-  auto resolver = std::make_unique<Resolver>(
-      w.loop, net::resolver_settings{.dns_servers = w.dns.address()});
+  auto resolver =
+      std::make_unique<Resolver>(w.loop, net::resolver_settings{.dns_servers = w.dns.address()});
   Asker other(w.loop);
   int rounds = 0;
   Asker again(w.loop);
@@ -234,6 +240,7 @@ TEST_CASE("resolver: two hundred questions at once leave no descriptor behind") 
   CHECK(run_until(w.loop, [&] {
     return std::all_of(many.begin(), many.end(), [](const auto& a) { return a->done; });
   }));
-  for (const auto& asker : many) CHECK(asker->ips == std::vector<std::string>{"127.0.0.2"});
+  for (const auto& asker : many)
+    CHECK(asker->ips == std::vector<std::string>{"127.0.0.2"});
   CHECK(open_descriptors() <= before + 1);
 }

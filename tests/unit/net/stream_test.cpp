@@ -1,9 +1,9 @@
 #include "net/stream.hpp"
 
-#include <catch2/catch_test_macros.hpp>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <catch2/catch_test_macros.hpp>
 
 #include <thread>
 #include <vector>
@@ -24,7 +24,9 @@ int option(int fd, int level, int name) {
   return value;
 }
 
-::iovec part(std::string& text) { return {text.data(), text.size()}; }
+::iovec part(std::string& text) {
+  return {text.data(), text.size()};
+}
 
 }  // namespace
 
@@ -84,7 +86,8 @@ TEST_CASE("a gathered write takes many parts, empty ones and large ones, in both
     auto pair = connected_pair();
     Stream stream(std::move(pair.client), {});
     std::vector<std::string> texts;
-    for (int i = 0; i < 3000; ++i) texts.emplace_back(static_cast<std::size_t>(i % 7), 'a');
+    for (int i = 0; i < 3000; ++i)
+      texts.emplace_back(static_cast<std::size_t>(i % 7), 'a');
     texts.emplace_back(3'000'000, 'b');
     texts.emplace_back("end");
     texts.emplace_back(2'000'000, 'c');

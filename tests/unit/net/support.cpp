@@ -48,7 +48,8 @@ bool run_until(net::Loop& loop, const std::function<bool()>& done,
 std::size_t open_descriptors() {
   std::size_t count = 0;
   ::DIR* dir = ::opendir("/proc/self/fd");
-  while (::readdir(dir) != nullptr) ++count;
+  while (::readdir(dir) != nullptr)
+    ++count;
   ::closedir(dir);
   return count;
 }
@@ -89,7 +90,11 @@ Server::Server(handler serve, const std::string& ip, std::uint16_t port)
     : listener_(ip, 64, port), thread_([this, serve = std::move(serve)] { run(serve); }) {}
 
 Server::~Server() {
-  stop_ = true;
+  {
+    const std::scoped_lock lock{mutex_};
+    stop_ = true;
+    if (current_ >= 0) ::shutdown(current_, SHUT_RDWR);  // a handler that reads comes back
+  }
   thread_.join();
 }
 
@@ -100,13 +105,20 @@ void Server::run(const handler& serve) {
   ::sigemptyset(&pipe);
   ::sigaddset(&pipe, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-  while (!stop_) {
+  for (;;) {
     const net::Socket s = listener_.accept(5ms);
+    {
+      const std::scoped_lock lock{mutex_};
+      if (stop_) return;
+      current_ = s.fd();
+    }
     if (!s) continue;
     ++accepted_;
     const ::timeval limit{5, 0};  // a test that went wrong must not hang
     ::setsockopt(s.fd(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     serve(s.fd());
+    const std::scoped_lock lock{mutex_};
+    current_ = -1;
   }
 }
 

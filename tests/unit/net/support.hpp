@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,7 +77,9 @@ class Server {
   void run(const handler& serve);
   Listener listener_;
   std::atomic<int> accepted_{0};
-  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  int current_ = -1;  // the connection being served; -1: none
+  bool stop_ = false;
   std::thread thread_;
 };
 

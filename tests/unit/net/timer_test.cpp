@@ -1,7 +1,7 @@
 #include "net/timer.hpp"
 
-#include <catch2/catch_test_macros.hpp>
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <memory>
 #include <random>
 #include <vector>
@@ -14,7 +14,9 @@ using slotwise::net::TimerHeap;
 
 namespace {
 
-net::time_point at(int ms) { return net::time_point{} + std::chrono::milliseconds{ms}; }
+net::time_point at(int ms) {
+  return net::time_point{} + std::chrono::milliseconds{ms};
+}
 
 struct Probe {
   explicit Probe(std::vector<int>& l, int n = 0) : log(l), name(n) {}
@@ -97,7 +99,8 @@ TEST_CASE("random arming, moving and cancelling agrees with a sorted list") {
   std::vector<int> log;
   TimerHeap heap;
   std::vector<std::unique_ptr<Probe>> probes;
-  for (int i = 0; i < 500; ++i) probes.push_back(std::make_unique<Probe>(log, i));
+  for (int i = 0; i < 500; ++i)
+    probes.push_back(std::make_unique<Probe>(log, i));
   for (int step = 0; step < 20'000; ++step) {
     Probe& p = *probes[random() % probes.size()];
     if (random() % 3 == 0) {
@@ -108,7 +111,8 @@ TEST_CASE("random arming, moving and cancelling agrees with a sorted list") {
   }
   std::vector<int> times;
   std::size_t armed = 0;
-  for (const auto& p : probes) armed += p->timer.armed() ? 1 : 0;
+  for (const auto& p : probes)
+    armed += p->timer.armed() ? 1 : 0;
   CHECK(heap.size() == armed);
   for (int now = 0; now < 1000; ++now) {
     const std::size_t before = log.size();

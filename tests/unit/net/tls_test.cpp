@@ -78,7 +78,8 @@ TEST_CASE("TLS: chain and name are verified; SNI is sent for names, not for addr
   CHECK(handshake_error(settings, server.port(), "NODE-A.test.") == "");
   CHECK(handshake_error(settings, server.port(), "127.0.0.1") == "");
   CHECK(handshake_error(settings, server.port(), "[::1]") == "");
-  while (server.names().size() < 4) std::this_thread::yield();
+  while (server.names().size() < 4)
+    std::this_thread::yield();
   CHECK(server.names() == std::vector<std::string>{"node-a.test", "NODE-A.test", "", ""});
 }
 
@@ -134,7 +135,8 @@ TEST_CASE("TLS: a client certificate is presented, with an encrypted key too") {
   settings.key_file = w.folder.write("client.key", client.key_pem("geheim"));
   settings.key_password = [] { return std::string("geheim"); };
   CHECK(handshake_error(settings, server.port(), "a.test") == "");
-  while (server.clients().empty()) std::this_thread::yield();
+  while (server.clients().empty())
+    std::this_thread::yield();
   CHECK(server.clients()[0] == "app-7");
 
   // Without one, TLS 1.3 says so only after the client's side of the handshake is over.
@@ -246,7 +248,8 @@ TEST_CASE("TLS: data waiting inside the TLS layer is announced") {
                       char one;
                       SSL_read(ssl, &one, 1);
                       SSL_write(ssl, big.data(), 12'000);
-                      for (int i = 0; i < 10; ++i) SSL_write(ssl, "bbbbb", 5);
+                      for (int i = 0; i < 10; ++i)
+                        SSL_write(ssl, "bbbbb", 5);
                       SSL_read(ssl, &one, 1);
                     }});
   net::error err;
@@ -289,11 +292,14 @@ TEST_CASE("TLS: large and gathered writes arrive whole, in both modes and mixed"
   const int small = 16 * 1024;  // less than a record in the kernel's buffer
   ::setsockopt(stream.fd(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
   std::vector<std::string> texts;
-  for (int i = 0; i < 4000; ++i) texts.emplace_back(static_cast<std::size_t>(i % 301), 'a');
+  for (int i = 0; i < 4000; ++i)
+    texts.emplace_back(static_cast<std::size_t>(i % 301), 'a');
   texts.emplace_back(5'000'000, 'b');
-  for (int i = 0; i < 500; ++i) texts.emplace_back(100, static_cast<char>('c' + i % 20));
+  for (int i = 0; i < 500; ++i)
+    texts.emplace_back(100, static_cast<char>('c' + i % 20));
   std::string whole;
-  for (const auto& text : texts) whole += text;
+  for (const auto& text : texts)
+    whole += text;
 
   std::string got;
   std::size_t sent = 0;
@@ -307,7 +313,8 @@ TEST_CASE("TLS: large and gathered writes arrive whole, in both modes and mixed"
       std::string rest = whole.substr(sent, 1'000'000);
       std::vector<::iovec> parts;
       for (std::size_t at = 0; at < rest.size();) {
-        const std::size_t size = std::min<std::size_t>(at % 2 == 0 ? 777 : 60'000, rest.size() - at);
+        const std::size_t size =
+            std::min<std::size_t>(at % 2 == 0 ? 777 : 60'000, rest.size() - at);
         parts.push_back({rest.data() + at, size});
         at += size;
       }

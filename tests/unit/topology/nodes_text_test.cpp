@@ -9,7 +9,8 @@ using namespace slotwise::topology;
 namespace {
 // Valkey 9.1.2, three primaries, a failed replica, a slot under way; hostnames as announced.
 constexpr std::string_view valkey_9 =
-    "39a00a4506ecb1b4134ac386d782a5559e50a169 127.0.0.1:27402@37402,n2.lab.test myself,master - 0 0 "
+    "39a00a4506ecb1b4134ac386d782a5559e50a169 127.0.0.1:27402@37402,n2.lab.test myself,master - 0 "
+    "0 "
     "2 connected 5461-10922 [5461->-5632616d654033994f22371da38227410547957a]\n"
     "70e182b9cd64f86123f02853248e6bbc64361f30 127.0.0.1:27403@37403,n3.lab.test master - 0 "
     "1796008442598 3 connected 10923-16383\n"
@@ -54,8 +55,9 @@ TEST_CASE("nodes text: forms of other versions") {
     CHECK((*lines)[0].ip == "127.0.0.1");
   }
   SECTION("no bus port, no end of line, CRLF, IPv6") {
-    const auto lines = parse_nodes_text(id + " ::1:7000 slave,fail? - 0 0 18446744073709551615 x\r\n" +
-                                        id + " [::1]:7001@17001 master - 0 0 1 connected 5 7-9");
+    const auto lines =
+        parse_nodes_text(id + " ::1:7000 slave,fail? - 0 0 18446744073709551615 x\r\n" + id +
+                         " [::1]:7001@17001 master - 0 0 1 connected 5 7-9");
     REQUIRE(lines);
     REQUIRE(lines->size() == 2);
     CHECK((*lines)[0].ip == "::1");
@@ -66,15 +68,16 @@ TEST_CASE("nodes text: forms of other versions") {
     CHECK((*lines)[1].slots == 4);
   }
   SECTION("a fresh node does not know its ip; a lost one has no address") {
-    const auto lines = parse_nodes_text(id + " :27409@37409 myself,master - 0 0 0 connected\n" + id +
-                                        " :0@0 slave,noaddr - 0 0 0 disconnected\n");
+    const auto lines = parse_nodes_text(id + " :27409@37409 myself,master - 0 0 0 connected\n" +
+                                        id + " :0@0 slave,noaddr - 0 0 0 disconnected\n");
     REQUIRE(lines);
     CHECK((*lines)[0].ip.empty());
     CHECK((*lines)[0].port == 27409);
     CHECK((*lines)[1].no_address);
   }
   SECTION("importing") {
-    const auto lines = parse_nodes_text(id + " h:1@2 handshake - 0 0 0 connected [77-<-" + id + "]");
+    const auto lines =
+        parse_nodes_text(id + " h:1@2 handshake - 0 0 0 connected [77-<-" + id + "]");
     REQUIRE(lines);
     CHECK((*lines)[0].importing == 1);
     CHECK((*lines)[0].handshake);

@@ -36,11 +36,21 @@ class Mutator {
       const std::size_t at = random_.below(static_cast<std::uint32_t>(text.size() + 1));
       const char c = interesting[random_.below(static_cast<std::uint32_t>(interesting.size()))];
       switch (random_.below(5)) {
-        case 0: text.insert(at, 1, c); break;
-        case 1: if (at < text.size()) text.erase(at, 1 + random_.below(8)); break;
-        case 2: if (at < text.size()) text[at] = c; break;
-        case 3: text.resize(at); break;
-        default: text.insert(at, text.substr(0, random_.below(60))); break;
+        case 0:
+          text.insert(at, 1, c);
+          break;
+        case 1:
+          if (at < text.size()) text.erase(at, 1 + random_.below(8));
+          break;
+        case 2:
+          if (at < text.size()) text[at] = c;
+          break;
+        case 3:
+          text.resize(at);
+          break;
+        default:
+          text.insert(at, text.substr(0, random_.below(60)));
+          break;
       }
     }
     return text;
@@ -75,13 +85,20 @@ class Mutator {
   }
   Reply other(const Reply& reply) {
     switch (random_.below(7)) {
-      case 0: return {};
-      case 1: return Reply::make_integer(static_cast<std::int64_t>(random_.next()));
-      case 2: return Reply::make_integer(random_.below(70'000) - 10LL);
-      case 3: return Reply::make_integer(reply.integer() + random_.below(3) - 1);
-      case 4: return list({reply, reply});
-      case 5: return Reply::make_text(Reply::Type::string, text(std::string(reply.text())));
-      default: return Reply::make_text(Reply::Type::error, std::string(reply.text()));
+      case 0:
+        return {};
+      case 1:
+        return Reply::make_integer(static_cast<std::int64_t>(random_.next()));
+      case 2:
+        return Reply::make_integer(random_.below(70'000) - 10LL);
+      case 3:
+        return Reply::make_integer(reply.integer() + random_.below(3) - 1);
+      case 4:
+        return list({reply, reply});
+      case 5:
+        return Reply::make_text(Reply::Type::string, text(std::string(reply.text())));
+      default:
+        return Reply::make_text(Reply::Type::error, std::string(reply.text()));
     }
   }
 
@@ -132,15 +149,17 @@ const FakeNode c{"127.0.0.1", 7002, id('c'), ""};
 
 TEST_CASE("fuzz: CLUSTER SLOTS and CLUSTER NODES") {
   const Reply whole = slots_reply({{0, 5460, {a, c}}, {5461, 5461, {b}}, {5462, 16383, {a, c}}});
-  const Reply no_ids = slots_reply({{0, 9000, {{"h1", 1, "", ""}}}, {9001, 16383, {{"h2", 2, "", ""}}}});
-  const std::string lines = nodes_text({{a, 7, "myself,master", "-"}, {b, 8},
-                                        {c, 7, "slave", id('a')}});
+  const Reply no_ids =
+      slots_reply({{0, 9000, {{"h1", 1, "", ""}}}, {9001, 16383, {{"h2", 2, "", ""}}}});
+  const std::string lines =
+      nodes_text({{a, 7, "myself,master", "-"}, {b, 8}, {c, 7, "slave", id('a')}});
   Mutator mutator(1);
   SlotMap map;
   int accepted = 0;
   for (int i = 0; i < rounds(20'000); ++i) {
     Reply slots = mutator.below(4) == 0 ? no_ids : whole;
-    for (std::uint32_t n = mutator.below(3); n > 0; --n) mutator.change(slots);
+    for (std::uint32_t n = mutator.below(3); n > 0; --n)
+      mutator.change(slots);
     const Reply nodes = text(mutator.below(3) == 0 ? lines : mutator.text(lines));
     const ViewResult result = parse_view(slots, &nodes, asked);
     if (!result.ok()) {
@@ -169,9 +188,11 @@ TEST_CASE("fuzz: CLUSTER SLOTS and CLUSTER NODES") {
 }
 
 TEST_CASE("fuzz: CLUSTER NODES text and error texts") {
-  const std::string lines = nodes_text({{a, 7, "myself,master", "-"}, {b, 8, "slave,fail?", id('a')}});
+  const std::string lines =
+      nodes_text({{a, 7, "myself,master", "-"}, {b, 8, "slave,fail?", id('a')}});
   const std::string with_slots =
-      id('a') + " [::1]:7000@17000,x.test,k=v master - 0 1 2 connected 0-5 7 [9->-" + id('b') + "]\n";
+      id('a') + " [::1]:7000@17000,x.test,k=v master - 0 1 2 connected 0-5 7 [9->-" + id('b') +
+      "]\n";
   const std::vector<std::string> errors = {"MOVED 12182 127.0.0.1:7003", "ASK 1 [::1]:1",
                                            "REDIRECT h:1", "ERR unknown command 'x'",
                                            "TRYAGAIN later"};
@@ -179,7 +200,8 @@ TEST_CASE("fuzz: CLUSTER NODES text and error texts") {
   for (int i = 0; i < rounds(20'000); ++i) {
     const auto parsed = parse_nodes_text(mutator.text(mutator.below(2) == 0 ? lines : with_slots));
     if (parsed) {
-      for (const NodeLine& line : *parsed) REQUIRE(line.slots <= slot_count * 200);
+      for (const NodeLine& line : *parsed)
+        REQUIRE(line.slots <= slot_count * 200);
     }
     const ServerError error = parse_server_error(
         mutator.text(errors[mutator.below(static_cast<std::uint32_t>(errors.size()))]));

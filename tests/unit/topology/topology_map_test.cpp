@@ -72,18 +72,18 @@ TEST_CASE("topology map: a node that is there is preferred to a failed one with 
 
 TEST_CASE("topology map: changes in one readable line") {
   SlotMap map;
-  map.merge(view_of({{0, 8191, {a, c}}, {8192, 16383, {b}}}, {{a, 1}, {b, 2},
-                                                             {c, 1, "slave", id('a')}}));
+  map.merge(
+      view_of({{0, 8191, {a, c}}, {8192, 16383, {b}}}, {{a, 1}, {b, 2}, {c, 1, "slave", id('a')}}));
   auto before = map.current();
   SECTION("slots moved") {
-    const auto result = map.merge(
-        view_of({{0, 8190, {a, c}}, {8191, 16383, {b}}}, {{a, 1}, {b, 3}, {c, 1, "slave", id('a')}}));
+    const auto result = map.merge(view_of({{0, 8190, {a, c}}, {8191, 16383, {b}}},
+                                          {{a, 1}, {b, 3}, {c, 1, "slave", id('a')}}));
     CHECK(describe(result.changes, *before, *map.current()) ==
           "1 slot 10.0.0.1:7000 -> 10.0.0.2:7000");
   }
   SECTION("failover") {
-    const auto result = map.merge(view_of({{0, 8191, {c}}, {8192, 16383, {b}}},
-                                          {{a, 1, "master,fail"}, {b, 2}, {c, 3}}));
+    const auto result = map.merge(
+        view_of({{0, 8191, {c}}, {8192, 16383, {b}}}, {{a, 1, "master,fail"}, {b, 2}, {c, 3}}));
     CHECK(describe(result.changes, *before, *map.current()) ==
           "8192 slots 10.0.0.1:7000 -> 10.0.0.3:7000; now primary 10.0.0.3:7000; health of "
           "10.0.0.1:7000");
@@ -95,7 +95,9 @@ TEST_CASE("topology map: changes in one readable line") {
     CHECK(describe(result.changes, *before, *map.current()) ==
           "added 10.0.0.4:7000; removed 10.0.0.3:7000");
   }
-  SECTION("nothing") { CHECK(describe({}, *before, *before).empty()); }
+  SECTION("nothing") {
+    CHECK(describe({}, *before, *before).empty());
+  }
 }
 
 TEST_CASE("topology map: a long list is cut") {

@@ -24,15 +24,24 @@ class RespReader {
     const std::string_view line = take_line();
     const std::string_view head = line.substr(1);
     switch (line.at(0)) {
-      case '*': return aggregate(Reply::Type::array, number(head));
-      case '~': return aggregate(Reply::Type::set, number(head));
-      case '%': return aggregate(Reply::Type::map, 2 * number(head));
-      case ':': return Reply::make_integer(number(head));
-      case '+': return Reply::make_text(Reply::Type::status, std::string(head));
-      case '-': return Reply::make_text(Reply::Type::error, std::string(head));
-      case '_': return {};
-      case '$': return bulk(number(head));
-      default: throw std::runtime_error("RespReader: unknown type in a capture");
+      case '*':
+        return aggregate(Reply::Type::array, number(head));
+      case '~':
+        return aggregate(Reply::Type::set, number(head));
+      case '%':
+        return aggregate(Reply::Type::map, 2 * number(head));
+      case ':':
+        return Reply::make_integer(number(head));
+      case '+':
+        return Reply::make_text(Reply::Type::status, std::string(head));
+      case '-':
+        return Reply::make_text(Reply::Type::error, std::string(head));
+      case '_':
+        return {};
+      case '$':
+        return bulk(number(head));
+      default:
+        throw std::runtime_error("RespReader: unknown type in a capture");
     }
   }
 
@@ -52,7 +61,8 @@ class RespReader {
   Reply aggregate(Reply::Type type, std::int64_t count) {
     if (count < 0) return {};
     std::vector<Reply> elements;
-    for (std::int64_t i = 0; i < count; ++i) elements.push_back(next());
+    for (std::int64_t i = 0; i < count; ++i)
+      elements.push_back(next());
     return Reply::make_aggregate(type, std::move(elements));
   }
   Reply bulk(std::int64_t size) {
@@ -62,7 +72,9 @@ class RespReader {
   std::string_view rest_;
 };
 
-inline Reply resp(std::string_view text) { return RespReader(text).next(); }
+inline Reply resp(std::string_view text) {
+  return RespReader(text).next();
+}
 inline Reply text(std::string_view value) {
   return Reply::make_text(Reply::Type::string, std::string(value));
 }
@@ -74,7 +86,9 @@ inline Reply list(std::vector<Reply> elements) {
 }
 
 /// An id of 40 hex digits that can be told from the others: id('a') = "aaaa...".
-inline std::string id(char digit) { return std::string(40, digit); }
+inline std::string id(char digit) {
+  return std::string(40, digit);
+}
 
 struct FakeNode {
   std::string host;
@@ -104,7 +118,8 @@ inline Reply slots_reply(const std::vector<FakeRange>& ranges) {
   std::vector<Reply> entries;
   for (const FakeRange& range : ranges) {
     std::vector<Reply> entry{Reply::make_integer(range.first), Reply::make_integer(range.last)};
-    for (const FakeNode& node : range.nodes) entry.push_back(node.reply());
+    for (const FakeNode& node : range.nodes)
+      entry.push_back(node.reply());
     entries.push_back(list(std::move(entry)));
   }
   return list(std::move(entries));

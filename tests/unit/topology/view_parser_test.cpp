@@ -36,7 +36,8 @@ constexpr std::string_view unknown_resp3 =
     ":10923|:16383|*4|_|:27403|$40|70e182b9cd64f86123f02853248e6bbc64361f30|%2|$2|ip|$9|127.0.0.1|"
     "$8|hostname|$11|n3.lab.test|";
 constexpr std::string_view nodes =
-    "5632616d654033994f22371da38227410547957a 127.0.0.1:27401@37401,n1.lab.test myself,master - 0 0 "
+    "5632616d654033994f22371da38227410547957a 127.0.0.1:27401@37401,n1.lab.test myself,master - 0 "
+    "0 "
     "1 connected 0-5460\n"
     "70e182b9cd64f86123f02853248e6bbc64361f30 127.0.0.1:27403@37403,n3.lab.test master - 0 "
     "1796008416352 3 connected 10923-16383\n"
@@ -56,7 +57,9 @@ const NodeInfo& owner(const ClusterView& view, std::size_t slot) {
   return view.nodes[view.shards.at(view.slots[slot]).primary];
 }
 
-FakeRange all(FakeNode primary) { return {0, 16383, {std::move(primary)}}; }
+FakeRange all(FakeNode primary) {
+  return {0, 16383, {std::move(primary)}};
+}
 
 }  // namespace
 
@@ -237,8 +240,8 @@ TEST_CASE("view: endpoints that the server leaves open") {
 
 TEST_CASE("view: CLUSTER NODES that is an error or nonsense costs epochs, nothing else") {
   const Reply slots = slots_reply({all({"127.0.0.1", 7000, id('a'), ""})});
-  const Reply replies[] = {error("NOPERM no"), text("nonsense"), text(""), Reply(), list({}),
-                           Reply::make_integer(3)};
+  const Reply replies[] = {error("NOPERM no"), text("nonsense"),      text(""), Reply(),
+                           list({}),           Reply::make_integer(3)};
   for (const Reply& reply : replies) {
     CAPTURE(reply.describe());
     const ViewResult result = parse_view(slots, &reply, asked);
@@ -247,8 +250,9 @@ TEST_CASE("view: CLUSTER NODES that is an error or nonsense costs epochs, nothin
     CHECK(result.view.max_epoch == 0);
     CHECK(result.view.nodes[result.view.answered_by].id == id('a'));
   }
-  const Reply verbatim = Reply::make_text(
-      Reply::Type::verbatim, nodes_text({{{"127.0.0.1", 7000, id('a'), ""}, 9, "myself,master", "-"}}));
+  const Reply verbatim =
+      Reply::make_text(Reply::Type::verbatim,
+                       nodes_text({{{"127.0.0.1", 7000, id('a'), ""}, 9, "myself,master", "-"}}));
   CHECK(parse_view(slots, &verbatim, asked).view.max_epoch == 9);
 }
 
@@ -291,8 +295,8 @@ TEST_CASE("view: unlisted nodes are reached the way the cluster prefers") {
 TEST_CASE("view: a failed primary keeps its slots, a failed replica serves no reads") {
   const FakeNode a{"127.0.0.1", 7000, id('a'), ""};
   const FakeNode b{"127.0.0.1", 7001, id('b'), ""};
-  const ClusterView view = view_of({{0, 16383, {a, b}}}, {{a, 4, "master,fail", "-"},
-                                                          {b, 4, "slave,fail", id('a')}});
+  const ClusterView view =
+      view_of({{0, 16383, {a, b}}}, {{a, 4, "master,fail", "-"}, {b, 4, "slave,fail", id('a')}});
   CHECK(view.full());
   CHECK(owner(view, 7).health == Health::failed);
   CHECK(view.shards[0].replicas.empty());
