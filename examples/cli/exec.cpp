@@ -197,7 +197,7 @@ int run_exec(const ExecOptions& options) {
 constexpr const char* footer =
     "Options come before the command; what follows it belongs to the command.\n"
     "\n"
-    "Standard input: one command a line. LineWords are separated by blanks; in \"double quotes\"\n"
+    "Standard input: one command a line. Words are separated by blanks; in \"double quotes\"\n"
     "\\n \\r \\t \\a \\b \\\\ \\\" and \\xHH stand for bytes, in 'single quotes' every byte is "
     "itself.\n"
     "Empty lines and lines that begin with # are passed over. A line that cannot be read is an\n"

@@ -24,7 +24,13 @@ constexpr const char* description =
     "slotwise: a client for Valkey and Redis that keeps working while the servers change.\n";
 
 constexpr const char* footer =
-    "Every subcommand that takes --uri also reads it from SLOTWISE_URI.\n"
+    "A deployment is named by --uri URI, or by SLOTWISE_URI in the environment:\n"
+    "  valkey+cluster://HOST:PORT,HOST:PORT    a cluster; one node is enough to find it\n"
+    "  valkey://HOST:PORT                      a single server\n"
+    "  valkey+sentinel://HOST:PORT,.../NAME    a primary that sentinels name\n"
+    "valkeys... for TLS, USER:PASSWORD@ before the hosts, and settings behind: "
+    "?timeout=2s&protocol=2\n"
+    "\n"
     "Exit status: 0 all is well, 1 something failed, 2 the command line makes no sense.\n"
     "slotwise COMMAND --help says more about a command.";
 

@@ -83,11 +83,8 @@ void add_probe(CLI::App& app, Action& action) {
   add_uri(*command, options->uri);
   add_number(*command, "--workers", options->probe.workers, 1, 1000, "Writing threads (default 8)");
   add_seconds(*command, "--seconds", options->seconds, "How long to write (default: until Ctrl-C)");
-  command
-      ->add_option("--rate", options->rate,
-                   "Writes a second of all workers together (default: no limit)")
-      ->check(CLI::Range(0.0, 1e9))
-      ->type_name("R");
+  add_rate(*command, "--rate", options->rate,
+           "Writes a second of all workers together (default: no limit)");
   CLI::Option* timeout =
       add_duration(*command, "--timeout", options->probe.timeout,
                    "Deadline of each write (default: the URI's timeout, or else 20s)");

@@ -131,9 +131,11 @@ inline constexpr Refusal refusals[] = {
      "CLIENT TRACKING changes a connection that is shared; the library keeps it "
      "for itself"},
     {"CLUSTER SYNCSLOTS", "CLUSTER SYNCSLOTS is spoken between servers only"},
-    {"DISCARD", "DISCARD belongs to a transaction: use a script (client.eval), which "
+    {"DISCARD",
+     "DISCARD belongs to a transaction: use a script (client.eval), which "
      "runs atomically; transactions are not in this version"},
-    {"EXEC", "EXEC belongs to a transaction: use a script (client.eval), which "
+    {"EXEC",
+     "EXEC belongs to a transaction: use a script (client.eval), which "
      "runs atomically; transactions are not in this version"},
     {"HELLO",
      "HELLO changes a connection that is shared: set Config::protocol, credentials and "
@@ -141,12 +143,15 @@ inline constexpr Refusal refusals[] = {
     {"MONITOR",
      "MONITOR turns a connection that is shared into a stream: use a tool with a "
      "connection of its own"},
-    {"MULTI", "MULTI changes a connection that is shared: use a script (client.eval), which "
+    {"MULTI",
+     "MULTI changes a connection that is shared: use a script (client.eval), which "
      "runs atomically; transactions are not in this version"},
-    {"PSUBSCRIBE", "PSUBSCRIBE changes a connection that is shared: use a tool "
+    {"PSUBSCRIBE",
+     "PSUBSCRIBE changes a connection that is shared: use a tool "
      "with a connection of its own; subscriptions are not in this version"},
     {"PSYNC", "PSYNC turns a connection that is shared into a replication stream"},
-    {"PUNSUBSCRIBE", "PUNSUBSCRIBE changes a connection that is shared: use a tool "
+    {"PUNSUBSCRIBE",
+     "PUNSUBSCRIBE changes a connection that is shared: use a tool "
      "with a connection of its own; subscriptions are not in this version"},
     {"QUIT",
      "QUIT would close a connection that other callers use: destroy the Client, or call "
@@ -165,18 +170,24 @@ inline constexpr Refusal refusals[] = {
     {"SELECT",
      "SELECT changes a connection that is shared: set Config::database or the URI "
      "parameter `db`"},
-    {"SSUBSCRIBE", "SSUBSCRIBE changes a connection that is shared: use a tool "
+    {"SSUBSCRIBE",
+     "SSUBSCRIBE changes a connection that is shared: use a tool "
      "with a connection of its own; subscriptions are not in this version"},
-    {"SUBSCRIBE", "SUBSCRIBE changes a connection that is shared: use a tool "
+    {"SUBSCRIBE",
+     "SUBSCRIBE changes a connection that is shared: use a tool "
      "with a connection of its own; subscriptions are not in this version"},
-    {"SUNSUBSCRIBE", "SUNSUBSCRIBE changes a connection that is shared: use a tool "
+    {"SUNSUBSCRIBE",
+     "SUNSUBSCRIBE changes a connection that is shared: use a tool "
      "with a connection of its own; subscriptions are not in this version"},
     {"SYNC", "SYNC turns a connection that is shared into a replication stream"},
-    {"UNSUBSCRIBE", "UNSUBSCRIBE changes a connection that is shared: use a tool "
+    {"UNSUBSCRIBE",
+     "UNSUBSCRIBE changes a connection that is shared: use a tool "
      "with a connection of its own; subscriptions are not in this version"},
-    {"UNWATCH", "UNWATCH belongs to a transaction: use a script (client.eval), which "
+    {"UNWATCH",
+     "UNWATCH belongs to a transaction: use a script (client.eval), which "
      "runs atomically; transactions are not in this version"},
-    {"WATCH", "WATCH changes a connection that is shared: use a script (client.eval), which "
+    {"WATCH",
+     "WATCH changes a connection that is shared: use a script (client.eval), which "
      "runs atomically; transactions are not in this version"},
 };
 

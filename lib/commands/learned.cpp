@@ -254,7 +254,8 @@ LearnedCommands::Found LearnedCommands::find(Args args) const {
   if (args[0].size() > longest_name) return {true, nullptr};
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key_of(args[0], {}));
-  if (found == entries_.end()) return {};
+  // Full: a name that cannot be remembered must not be asked about again and again.
+  if (found == entries_.end()) return {entries_.size() >= max_names, nullptr};
   const Entry& entry = *found->second;
   if (!entry.exists) return {true, nullptr};
   if (!entry.info.is(Flag::container) || args.size() < 2) return {true, &entry.info};

@@ -41,6 +41,7 @@ class LearnedCommands {
   void learn(std::string_view name, const Reply& reply);
 
   /// At most this many names are remembered: a caller that sends garbage must not fill the memory.
+  /// After that every other name counts as "asked, no such command".
   static constexpr std::size_t max_names = 10'000;
 
  private:

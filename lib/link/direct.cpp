@@ -139,12 +139,16 @@ DirectConnection* DirectPool::acquire() noexcept {
 
 void DirectPool::release(DirectConnection& connection) noexcept {
   std::atomic<DirectConnection*>& slot = idle_[connection.slot_];
-  if (connection.usable_ && !connection.doomed_.load()) {
-    slot.store(&connection);
+  const std::atomic<bool>& doomed = doomed_[connection.slot_];
+  if (connection.usable_ && !doomed.load()) {
     // doom() marks first and looks into the slot then; we store first and look at the mark then:
-    // one of the two sees the other, and the exchange decides who takes the connection out.
-    if (!connection.doomed_.load()) return;
-    if (slot.exchange(nullptr) != &connection) return;
+    // one of the two sees the other, and the exchange decides who takes the connection out. From
+    // the store on the connection may be gone; what the exchange gives is ours again.
+    slot.store(&connection);
+    if (!doomed.load()) return;
+    DirectConnection* taken = slot.exchange(nullptr);
+    if (taken != nullptr) loop_.post(taken);
+    return;
   }
   loop_.post(&connection);
 }
@@ -157,13 +161,14 @@ void DirectPool::add(Established established) {
     connections_.push_back(
         std::make_unique<DirectConnection>(*this, i, std::move(established)));
     count_.store(connections_.size());
+    doomed_[i].store(false);
     idle_[i].store(connections_.back().get());
     return;
   }
 }
 
 void DirectPool::doom(DirectConnection& connection, bool cut) noexcept {
-  connection.doomed_.store(true);
+  doomed_[connection.slot_].store(true);
   if (cut) connection.stream_.shutdown_now();
   if (idle_[connection.slot_].exchange(nullptr) == &connection) destroy(connection);
 }

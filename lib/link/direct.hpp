@@ -73,7 +73,6 @@ class DirectConnection final : private net::Watcher, private net::Task {
   std::unique_ptr<resp::Parser> parser_;
   TimePoint last_used_{};
   bool usable_ = true;  // of the current user
-  std::atomic<bool> doomed_{false};
   observe::Counter replies_;  // written by the user of the moment
   observe::Counter successes_;
 };
@@ -111,6 +110,8 @@ class DirectPool {
   net::Loop& loop_;
   const std::size_t size_;
   std::array<std::atomic<DirectConnection*>, max_size> idle_{};
+  /// Here and not in the connection: whoever put it back into its slot must not touch it again.
+  std::array<std::atomic<bool>, max_size> doomed_{};
   std::vector<std::unique_ptr<DirectConnection>> connections_;  // loop thread
   std::atomic<std::size_t> count_{0};                           // its size
   std::uint64_t replies_of_closed_ = 0;

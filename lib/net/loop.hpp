@@ -39,6 +39,10 @@ struct Task {
   void (*run)(Task* self) = nullptr;
 };
 
+// Interest in nothing. Errors and hang-ups are reported even so, but once: with plain 0 the loop
+// would turn round and round on a connection that was reset while a caller in direct mode owns it.
+inline constexpr std::uint32_t quiet = EPOLLET;
+
 // One file descriptor in a loop. Remove it before the descriptor is closed.
 class Watcher {
  public:

@@ -67,6 +67,13 @@ std::size_t encoded_size(std::span<const std::string_view> words) noexcept {
   return size;
 }
 
+std::size_t encoded_bound(std::span<const std::string_view> words) noexcept {
+  std::size_t bound = most_per_word * (words.size() + 1);
+  for (std::string_view word : words)
+    bound += word.size();
+  return bound;
+}
+
 char* write_command(char* to, std::span<const std::string_view> words) noexcept {
   to = write_header(to, '*', words.size());
   for (std::string_view word : words) {

@@ -302,6 +302,10 @@ void Dispatcher::expire(Request& request) {
     text += "; last: ";
     text += last.message();
     server_text = last.server_text();
+    // A redirect to a dead node is answered with the same redirect again: then the reason is what
+    // was heard before.
+    const std::string& reason = request.trouble->unreachable;
+    if (!reason.empty() && last.code() != ErrorCode::connect_failed) text += "; before: " + reason;
   }
   Error error(code, overall_outcome(outcome, request.may_have_run), std::move(text));
   if (!server_text.empty()) error = error.with_server_text(std::move(server_text));
@@ -396,6 +400,9 @@ void Dispatcher::note(Request& request, const Node& node, const Error& error) {
     t.path += said.empty() ? to_string(error.code()) : said.substr(0, said.find(' '));
   }
   t.last = error;
+  if (error.code() == ErrorCode::connect_failed || error.code() == ErrorCode::tls_failed) {
+    t.unreachable = node.name() + ": " + std::string(error.message());
+  }
 }
 
 }  // namespace slotwise::routing

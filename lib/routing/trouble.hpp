@@ -26,7 +26,8 @@ struct Trouble {
   Request& request;
   net::Timer timer{&Trouble::wake, this};
   std::optional<Error> last;
-  std::string path;  // "a:1 MOVED -> b:2 CLUSTERDOWN -> ..."
+  std::string unreachable;  // the last node that could not be connected, with the reason
+  std::string path;         // "a:1 MOVED -> b:2 CLUSTERDOWN -> ..."
   int pauses = 0;
   bool wakes_on_map = false;  // a new map may change where it goes
   bool waiting = false;

@@ -29,9 +29,7 @@ CLI::Option* add_parsed(CLI::App& command, const std::string& name, const std::s
 CLI::Option* add_uri(CLI::App& command, std::string& uri) {
   return command
       .add_option("--uri,-u", uri,
-                  "The deployment: valkey+cluster://HOST:PORT,..., valkey://HOST:PORT or "
-                  "valkey+sentinel://HOST:PORT,.../NAME; valkeys... for TLS. Options in the query: "
-                  "?timeout=5s&protocol=2 ...")
+                  "The deployment, as valkey+cluster://HOST:PORT,... (see slotwise --help)")
       ->envname("SLOTWISE_URI")
       ->type_name("URI");
 }
@@ -73,6 +71,18 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, int& value, 
     if (error != std::errc() || end != text.data() + text.size() || parsed < least ||
         parsed > most) {
       refuse(name, text, fmt::format("no whole number from {} to {}", least, most));
+    }
+    value = parsed;
+  });
+}
+
+CLI::Option* add_rate(CLI::App& command, const std::string& name, double& value,
+                      const std::string& help) {
+  return add_parsed(command, name, help, "R", [name, &value](const std::string& text) {
+    double parsed = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+    if (error != std::errc() || end != text.data() + text.size() || !(parsed > 0 && parsed < 1e9)) {
+      refuse(name, text, "no number a second; write 1000 or 0.5");
     }
     value = parsed;
   });

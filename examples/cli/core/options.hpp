@@ -41,6 +41,10 @@ CLI::Option* add_size(CLI::App& command, const std::string& name, std::uint64_t&
 CLI::Option* add_number(CLI::App& command, const std::string& name, int& value, int least, int most,
                         const std::string& help);
 
+/// So many a second.
+CLI::Option* add_rate(CLI::App& command, const std::string& name, double& value,
+                      const std::string& help);
+
 /// The settings that the URI names. Throws UsageError.
 Config config_of(const std::string& uri);
 /// True if the URI itself sets this option in its query.

@@ -127,9 +127,7 @@ TEST_CASE("connector, TLS: a plain server that waits silently costs the deadline
   CHECK_THAT(r.err.text, ContainsSubstring("TLS handshake") && ContainsSubstring("300 ms"));
   CHECK(w.dialer.took >= 298);
   CHECK(w.dialer.took < 1500);
-  run_until(
-      w.dialer.loop, [&] { return open_descriptors() <= before; }, 2s);
-  CHECK(open_descriptors() <= before);
+  CHECK(eventually([&] { return open_descriptors() <= before; }));
 }
 
 TEST_CASE("connector, TLS: a plain server that answers -ERR is quoted") {
@@ -156,7 +154,5 @@ TEST_CASE("connector, TLS: 300 failed handshakes leave no descriptor behind") {
   }
   CHECK(failed == 300);
   // The server's side may lag behind by one connection.
-  run_until(
-      w.dialer.loop, [&] { return open_descriptors() <= before; }, 2s);
-  CHECK(open_descriptors() <= before);
+  CHECK(eventually([&] { return open_descriptors() <= before; }));
 }

@@ -1,6 +1,7 @@
 #include "support.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -45,12 +46,30 @@ bool run_until(net::Loop& loop, const std::function<bool()>& done,
   return true;
 }
 
+bool eventually(const std::function<bool()>& done, std::chrono::milliseconds limit) {
+  const auto start = std::chrono::steady_clock::now();
+  while (!done()) {
+    if (elapsed_ms(start) > limit.count()) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+
 std::size_t open_descriptors() {
   std::size_t count = 0;
   ::DIR* dir = ::opendir("/proc/self/fd");
   while (::readdir(dir) != nullptr)
     ++count;
   ::closedir(dir);
+  return count;
+}
+
+std::size_t inherited_by_exec() {
+  std::size_t count = 0;
+  for (int fd = 0; fd < 1024; ++fd) {
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) ++count;
+  }
   return count;
 }
 

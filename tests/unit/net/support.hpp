@@ -23,8 +23,14 @@ namespace net = slotwise::net;
 bool run_until(net::Loop& loop, const std::function<bool()>& done,
                std::chrono::milliseconds limit = 5s);
 
+// The same without a loop, for what another thread does.
+bool eventually(const std::function<bool()>& done, std::chrono::milliseconds limit = 5s);
+
 // How many descriptors this process has open.
 std::size_t open_descriptors();
+
+// How many of them a program started by exec would get.
+std::size_t inherited_by_exec();
 
 std::int64_t elapsed_ms(std::chrono::steady_clock::time_point since);
 

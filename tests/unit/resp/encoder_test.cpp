@@ -16,6 +16,7 @@ std::string encode(const std::vector<std::string_view>& words) {
   std::string out;
   append_command(out, words);
   CHECK(out.size() == encoded_size(words));
+  CHECK(out.size() <= encoded_bound(words));
   return out;
 }
 
@@ -38,9 +39,12 @@ TEST_CASE("commands are appended") {
 }
 
 TEST_CASE("lengths around every power of ten read back") {
-  for (const std::size_t size : {1, 9, 10, 11, 99, 100, 101, 999, 1000, 9999, 10'000, 99'999,
-                                 100'000, 999'999, 1'000'000, 10'000'000}) {
-    const std::string word(size, 'w');
+  for (const std::size_t size :
+       {1,  2,   3,   4,   5,    7,    8,      9,      10,      11,      15,        16,        17,
+        99, 100, 101, 999, 1000, 9999, 10'000, 99'999, 100'000, 999'999, 1'000'000, 10'000'000}) {
+    std::string word(size, 'w');
+    for (std::size_t i = 0; i != word.size(); ++i)
+      word[i] = static_cast<char>('a' + i % 26);
     const Outcome outcome = run(encode({word, "x"}));
     REQUIRE(outcome.replies.size() == 1);
     CHECK(outcome.replies[0] == array({str(word), str("x")}));
