@@ -65,6 +65,7 @@ int run_load(const LoadCommand& options) {
   screen.line(config.to_string(), Tone::dim);
   const Client client = Client::connect(std::move(config));
   const auto load = std::make_unique<Load>(client, options.load);
+  (void)events->take();  // that the client had to find the deployment is no news
   load->start();
   show_rows(*load, screen, *events, options.seconds);
   const LoadTotals totals = load->totals();

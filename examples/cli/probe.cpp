@@ -42,10 +42,11 @@ int run_probe(const ProbeCommand& options) {
 
   // With --json the table is for whoever looks on; the object alone is the output.
   Screen screen(options.json ? STDERR_FILENO : STDOUT_FILENO);
-  screen.line(fmt::format("{}", config.to_string()), Tone::dim);
+  screen.line(config.to_string(), Tone::dim);
   const Client client = Client::connect(std::move(config));
   Probe probe(client, probe_options);
   ProbeShow show(probe, screen, events);
+  (void)events->take();  // that the client had to find the deployment is no news
   probe.start();
   show.run([&] { return options.seconds > 0 && probe.elapsed() >= options.seconds; });
   show.verify();

@@ -427,6 +427,12 @@ void Link::rearm(TimePoint now) {
 void Link::on_timer() {
   const TimePoint now = loop_.refresh_now();
   const std::uint64_t generation = generation_;
+  // If this process (or this thread) did not run for a while, the node's answers lie in the socket:
+  // it is not the node that was silent.
+  if ((state_ == State::ready && !in_flight_.empty()) || state_ == State::handshake) {
+    read_some();
+    if (generation != generation_) return;
+  }
   if (now >= earliest_deadline_) {
     expire_calls(now);
     if (generation != generation_) return;

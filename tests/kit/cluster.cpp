@@ -24,6 +24,8 @@ Cluster::Cluster(ClusterOptions options) : options_(std::move(options)) {
     net_ = LoopbackNet::reserve();
     common_port_ = lab ? Port::reserve_for_lab() : Port::reserve();
     common_bus_port_ = lab ? Port::reserve_for_lab() : Port::reserve();
+    common_number_ = common_port_.number();
+    common_bus_number_ = common_bus_port_.number();
   }
   try {
     create();
@@ -53,6 +55,8 @@ Cluster::Cluster(ClusterOptions options, const std::vector<NodeState>& nodes)
     if (options_.own_addresses) {
       const auto dot = state.address.host.rfind('.');
       if (!net_) net_ = LoopbackNet::of(state.address.host.substr(0, dot + 1));
+      common_number_ = state.address.port;
+      common_bus_number_ = state.bus_port;
       highest = std::max(highest, std::stoi(state.address.host.substr(dot + 1)));
     }
   }
@@ -111,8 +115,8 @@ std::size_t Cluster::add_node() {
   const bool lab = options_.lifetime == Lifetime::detached;
   auto node = std::make_shared<Node>();
   std::string host = "127.0.0.1";
-  std::uint16_t port = common_port_.number();
-  node->bus_number = common_bus_port_.number();
+  std::uint16_t port = common_number_;
+  node->bus_number = common_bus_number_;
   if (!options_.own_addresses) {
     node->port = lab ? Port::reserve_for_lab() : Port::reserve();
     node->bus_port = lab ? Port::reserve_for_lab() : Port::reserve();

@@ -229,8 +229,10 @@ class Cluster {
   mutable std::mutex nodes_mutex_;            // never held during any work
   std::vector<std::shared_ptr<Node>> nodes_;  // guarded by nodes_mutex_; grows only
   LoopbackNet net_;                           // guarded by nodes_mutex_
-  Port common_port_;                          // with own addresses
+  Port common_port_;                          // held with own addresses, which share one port
   Port common_bus_port_;
+  std::uint16_t common_number_ = 0;           // fixed after construction; 0: ports of their own
+  std::uint16_t common_bus_number_ = 0;       // fixed after construction
   std::vector<Port> spare_ports_;             // guarded by nodes_mutex_
 };
 

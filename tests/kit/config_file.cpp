@@ -20,6 +20,16 @@ std::string config_word(const std::string& text) {
   return quoted + '"';
 }
 
+std::string config_text(const std::string& word) {
+  if (word.size() < 2 || word.front() != '"' || word.back() != '"') return word;
+  std::string text;
+  for (std::size_t i = 1; i + 1 < word.size(); ++i) {
+    if (word[i] == '\\' && i + 2 < word.size()) ++i;
+    text += word[i];
+  }
+  return text;
+}
+
 void ConfigFile::write(const std::vector<ConfigLine>& lines) const {
   std::ofstream out(file_, std::ios::trunc);
   for (const auto& [name, value] : lines) out << name << ' ' << value << '\n';

@@ -14,6 +14,8 @@ using ConfigLine = std::pair<std::string, std::string>;
 
 /// Text as one word of a configuration line, quoted where it must be.
 std::string config_word(const std::string& text);
+/// The reverse: servers that rewrite their file put quotes around most values.
+std::string config_text(const std::string& word);
 
 /// The file is read and edited in place and never made anew, since sentinels (and CONFIG REWRITE)
 /// keep their own state in it. Thread rule: one thread at a time per file.

@@ -58,8 +58,8 @@ class Lab {
   static Lab up(const LabOptions& options, Progress progress = {});
   /// Takes up what up() left in this folder.
   static Lab open(const std::filesystem::path& dir, Progress progress = {});
-  /// Ends every server of the lab, known from the state file or found by its working folder, and
-  /// removes the folder's contents that up() made. Works on half-made labs too.
+  /// Ends every server of the lab (SIGKILL), known from the state file or found by its working
+  /// folder, and removes what up() made in the folder. Works on half-made labs too.
   static void down(const std::filesystem::path& dir, Progress progress = {});
 
   Lab(Lab&&) noexcept;
@@ -72,6 +72,7 @@ class Lab {
 
   /// Node by name, id or address. Signal as number; see signal_number().
   void kill(std::string_view node, int signal = SIGKILL);
+  /// An empty host or a port of 0 in the address stay as they are.
   void restart(std::string_view node, std::optional<Address> address = std::nullopt);
   /// An address for restart() that nobody uses.
   Address spare_address();
@@ -91,13 +92,13 @@ class Lab {
   Lab() = default;
   Cluster& need_cluster(std::string_view command) const;
   std::size_t cluster_node(std::string_view name) const;
-  void keep_state();
+  Server& sentinel_node(std::string_view name) const;
+  std::vector<LabNode> cluster_status() const;
+  std::vector<LabNode> sentinel_status() const;
 
-  std::filesystem::path dir_;
   LabOptions options_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<SentinelSet> sentinels_;
-  Progress progress_;
 };
 
 /// "KILL", "SIGKILL", "9" -> 9; throws on anything else.

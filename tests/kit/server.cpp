@@ -131,7 +131,7 @@ void Server::set_config(const std::string& name, const std::string& value) {
 void Server::drop_config(const std::string& name) { ConfigFile(dir_ / "server.conf").drop(name); }
 
 std::string Server::config(const std::string& name) const {
-  return ConfigFile(dir_ / "server.conf").get(name).value_or("");
+  return config_text(ConfigFile(dir_ / "server.conf").get(name).value_or(""));
 }
 
 void Server::launch() {
@@ -197,7 +197,7 @@ void Server::restart(std::optional<Address> address) {
       const ConfigFile file(dir_ / "server.conf");
       const auto old = this->address();
       for (const char* name : {"bind", "bind-source-addr", "cluster-announce-ip"}) {
-        if (file.get(name) == old.host) file.set(name, address->host);
+        if (config(name) == old.host) file.set(name, address->host);
       }
       file.set(certificate_ ? "tls-port" : "port", std::to_string(address->port));
       auto& ips = options_.certificate.ips;

@@ -79,7 +79,7 @@ class Server {
   /// Changes a line of the configuration file (or adds it) for the next start.
   void set_config(const std::string& name, const std::string& value);
   void drop_config(const std::string& name);
-  /// The line's value; empty if there is none.
+  /// The line's value without quotes; empty if there is none.
   std::string config(const std::string& name) const;
 
   const std::string& name() const noexcept { return options_.name; }

@@ -141,3 +141,28 @@ TEST_CASE("B64: 10,000 keys over the alphabet of hash tags go to the slot that t
                              server.command("CLUSTER", "KEYSLOT", key).num()));
   }
 }
+
+TEST_CASE("a command that the table does not know is asked about once, and goes where its key is") {
+  Pair n;
+  n.map->set({{0, 8191, {n.a.map_node()}}, {8192, 16383, {n.b.map_node()}}});
+  const std::string info = resp::array(
+      {resp::bulk("mod.get"), resp::integer(-2), resp::array({resp::simple("readonly")}),
+       resp::integer(1), resp::integer(1), resp::integer(1), resp::array({}), resp::array({}),
+       resp::array({}), resp::array({})});
+  for (ScriptedNode* node : {&n.a, &n.b}) {
+    node->always({"COMMAND", "INFO"}, resp::array({info}));
+    node->handle({"COMMAND", "GETKEYS"},
+                 [](int, const kit::Command& c) -> std::optional<ScriptedReply> {
+                   return resp::bulks({c[3]});
+                 });
+  }
+  n.a.always({"MOD.GET", "k"}, resp::bulk("from a"));
+  n.b.always({"MOD.GET", "foo"}, resp::bulk("from b"));
+  const Client client = n.client();
+  for (int i = 0; i < 5; ++i) {
+    CHECK(client.command<std::string>("MOD.GET", "k") == "from a");
+    CHECK(client.async().command<std::string>("mod.get", "foo").wait().value() == "from b");
+  }
+  CHECK(n.a.count("COMMAND", "INFO") + n.b.count("COMMAND", "INFO") == 1);
+  CHECK(client.stats().moved == 0);
+}

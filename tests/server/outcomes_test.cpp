@@ -194,3 +194,26 @@ TEST_CASE("bytes that are not RESP: protocol error, then a fresh connection") {
   CHECK(e.outcome() == Outcome::unknown);
   CHECK(client.incr("n") == 5);
 }
+
+TEST_CASE("a client that did not run for a while does not blame the node") {
+  Pair n;
+  n.a.always({"GET"}, resp::bulk("1"));
+  n.a.always({"INCR"}, resp::integer(1));
+  Config config = n.config();
+  config.attempt_timeout = 100ms;
+  const Client client = Client::connect(config);
+  for (int round = 0; round < 5; ++round) {
+    std::vector<Task<std::int64_t>> tasks;
+    client.async().get("foo").then([&](Result<std::optional<std::string>>) {
+      // The loop stands still, answers to the calls behind this one arrive meanwhile.
+      const auto until = Clock::now() + 250ms;
+      while (Clock::now() < until) std::this_thread::yield();
+    });
+    for (int i = 0; i < 50; ++i) tasks.push_back(client.async().incr("n" + std::to_string(i)));
+    for (auto& task : tasks) {
+      const auto result = task.wait();
+      INFO((result ? "" : result.error().what()));
+      CHECK(result.has_value());
+    }
+  }
+}

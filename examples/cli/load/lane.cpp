@@ -9,7 +9,9 @@ namespace slotwise::cli {
 Load::Lane::Lane(Load& load, int number)
     : load_(load),
       async_(load.client_.async()),
-      random_state_(0x9e3779b97f4a7c15U * (static_cast<std::uint64_t>(number) + 1)) {}
+      // Not a multiple of splitmix64's own step: lanes would follow each other through one
+      // sequence.
+      random_state_(0xd1342543de82ef95U * (static_cast<std::uint64_t>(number) + 1)) {}
 
 std::uint64_t Load::Lane::random() noexcept {  // splitmix64
   std::uint64_t z = (random_state_ += 0x9e3779b97f4a7c15U);

@@ -9,34 +9,35 @@
 
 namespace slotwise::cli {
 
-/// Time in which nobody asked is no gap: the clock runs from the last answer of the shard, but not
-/// from before the write that waits was sent. Failed writes leave it running until the next answer.
+/// The clock runs while at least one write waits, and starts anew with each answer: time in which
+/// nobody asks is no gap, and neither is one slow write beside quick ones. A failed write leaves
+/// the clock running until the next answer.
 class GapMeter {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   using duration = std::chrono::steady_clock::duration;
 
-  /// A write that was sent at `sent` was answered at `now`.
-  void answered(time_point sent, time_point now) {
-    note(sent, now);
-    waiting_since_.reset();
-    last_answer_ = std::max(last_answer_, now);
+  void sent(time_point now) {
+    ++waiting_;
+    if (!owed_since_) owed_since_ = now;
   }
-  /// A write that was sent at `sent` was given up at `now`.
-  void failed(time_point sent, time_point now) { waiting_since_ = note(sent, now); }
+  void answered(time_point now) {
+    look(now);
+    --waiting_;
+    owed_since_ = waiting_ > 0 ? std::optional(now) : std::nullopt;
+  }
+  void failed(time_point now) {
+    look(now);
+    --waiting_;
+  }
 
   duration longest() const noexcept { return longest_; }
 
  private:
-  time_point note(time_point sent, time_point now) {
-    time_point since = std::max(sent, last_answer_);
-    if (waiting_since_) since = std::min(since, *waiting_since_);
-    longest_ = std::max(longest_, now - since);
-    return since;
-  }
+  void look(time_point now) { longest_ = std::max(longest_, now - owed_since_.value_or(now)); }
 
-  time_point last_answer_{};
-  std::optional<time_point> waiting_since_;
+  int waiting_ = 0;
+  std::optional<time_point> owed_since_;
   duration longest_{};
 };
 

@@ -150,24 +150,30 @@ void Probe::write(Worker& worker, const Client& client, std::uint64_t n) {
   const std::string content = value(worker.number, n);
   const std::array<std::string_view, 3> words{"SET", name, content};
 
+  // The shard that owes the answer is the one that owned the slot when the write was sent.
+  ShardGap& gap = gaps_[shards_.shard_of(slot(name))];
   const auto sent = Clock::now();
+  {
+    const std::scoped_lock lock(gap.mutex);
+    gap.meter.sent(sent);
+  }
   worker.waiting_since_ns.store(to_ns(sent - started_), std::memory_order_relaxed);
   const Result<Reply> result = client.command_words(words);
   const auto now = Clock::now();
   worker.waiting_since_ns.store(-1, std::memory_order_relaxed);
   raise_to(worker.slowest_ns, to_ns(now - sent));
-
-  ShardGap& gap = gaps_[shards_.shard_of(slot(name))];
+  {
+    const std::scoped_lock lock(gap.mutex);
+    if (result) {
+      gap.meter.answered(now);
+    } else {
+      gap.meter.failed(now);
+    }
+  }
   if (result) {
     worker.acked.fetch_add(1, std::memory_order_relaxed);
     raise_to(worker.slowest_ever_ns, to_ns(now - sent));
-    const std::scoped_lock lock(gap.mutex);
-    gap.meter.answered(sent, now);
     return;
-  }
-  {
-    const std::scoped_lock lock(gap.mutex);
-    gap.meter.failed(sent, now);
   }
   record_failure(worker, n, result.error());
   worker.due = std::max(worker.due, now + pause_after_failure);

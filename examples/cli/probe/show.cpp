@@ -67,8 +67,8 @@ void ProbeShow::run(const std::function<bool()>& done) {
     }
   }
   show_events();
-  const ProbeRow rest = probe_.row();
-  if (rest.acked + rest.failed > 0) show_row(rest);
+  // The rest of a second, unless it is next to nothing.
+  if (next_row - Clock::now() < 800ms) show_row(probe_.row());
 }
 
 void ProbeShow::show_row(const ProbeRow& row) {
@@ -94,23 +94,34 @@ void ProbeShow::show_events() {
   for (const Note& n : notes)
     print(at, n.text, n.tone);
   if (!events_) return;
-  std::string last;  // a change that several nodes tell in one breath is told once
-  for (const Event& event : events_->take()) {
-    std::string text = event.text.empty() ? std::string(to_string(event.kind)) : event.text;
-    if (event.kind == Event::Kind::primary_changed && !event.node.empty() &&
-        text.find(event.node) == std::string::npos) {
-      text = event.node + ": " + text;
-    }
-    if (text == last) continue;
-    print(at, "client: " + text, Tone::dim);
-    last = std::move(text);
+  const std::vector<Event> events = events_->take();
+  // A new map tells the new primaries too; without one they are told by themselves.
+  const bool maps = std::any_of(events.begin(), events.end(), [](const Event& event) {
+    return event.kind == Event::Kind::topology_changed;
+  });
+  for (const Event& event : events) {
+    if (event.kind == Event::Kind::primary_changed && maps) continue;
+    print(at, "client: " + event.text, Tone::dim);
   }
 }
 
+/// Long texts go on in lines of their own, broken where a part of them ends.
 void ProbeShow::print(double at, std::string_view text, Tone tone) {
-  std::string line = fmt::format("{:>6.1f}  | {}", at, text);
-  if (line.size() > line_limit) line.replace(line_limit - 3, std::string::npos, "...");
-  screen_.line(line, tone);
+  constexpr std::size_t room = line_limit - 9;
+  std::string head = fmt::format("{:>6.1f}  |", at);
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find("; "), text.size());
+    const std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 2, text.size()));
+    if (!line.empty() && line.size() + part.size() + 2 > room) {
+      screen_.line(head + line, tone);
+      head = std::string(8, ' ') + "|";
+      line = "        ";
+    }
+    line += (line.empty() || line.back() == ' ' ? " " : "; ") + std::string(part);
+  }
+  screen_.line(head + line, tone);
 }
 
 void ProbeShow::verify() {

@@ -16,7 +16,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-GapMeter::time_point at(std::chrono::milliseconds t) {
+using std::chrono::milliseconds;
+
+GapMeter::time_point at(std::chrono::microseconds t) {
   return GapMeter::time_point{} + 1h + t;
 }
 
@@ -53,26 +55,49 @@ TEST_CASE("a range list knows its members") {
 
 TEST_CASE("a gap is time in which an answer was owed") {
   GapMeter meter;
-  meter.answered(at(0ms), at(2ms));
+  meter.sent(at(0ms));
+  meter.answered(at(2ms));
   CHECK(meter.longest() == 2ms);
   // Nobody asked between 2 and 500.
-  meter.answered(at(500ms), at(503ms));
+  meter.sent(at(500ms));
+  meter.answered(at(503ms));
   CHECK(meter.longest() == 3ms);
-  // Sent before the last answer: the shard owed nothing more than since that answer.
-  meter.answered(at(499ms), at(507ms));
-  CHECK(meter.longest() == 4ms);
+}
+
+TEST_CASE("an answer to one write ends the gap of all") {
+  GapMeter meter;
+  meter.sent(at(0ms));
+  for (int i = 1; i <= 100; ++i) {
+    meter.sent(at(milliseconds(i)));
+    meter.answered(at(milliseconds(i) + 500us));
+  }
+  CHECK(meter.longest() < 2ms);
+  meter.answered(at(110ms));
+  CHECK(meter.longest() == 110ms - 100ms - 500us);
+}
+
+TEST_CASE("the gap is that of the write that waited longest, whoever is answered first") {
+  GapMeter meter;
+  meter.sent(at(0ms));
+  meter.sent(at(900ms));
+  meter.answered(at(1000ms));
+  meter.answered(at(1001ms));
+  CHECK(meter.longest() == 1000ms);
 }
 
 TEST_CASE("failed writes leave the gap open") {
   GapMeter meter;
-  meter.answered(at(0ms), at(1ms));
-  meter.failed(at(1ms), at(101ms));
+  meter.sent(at(0ms));
+  meter.failed(at(100ms));
   CHECK(meter.longest() == 100ms);
-  meter.failed(at(110ms), at(200ms));
-  CHECK(meter.longest() == 199ms);
-  meter.answered(at(210ms), at(251ms));
+  meter.sent(at(110ms));
+  meter.failed(at(200ms));
+  CHECK(meter.longest() == 200ms);
+  meter.sent(at(210ms));
+  meter.answered(at(250ms));
   CHECK(meter.longest() == 250ms);
-  meter.answered(at(260ms), at(261ms));
+  meter.sent(at(260ms));
+  meter.answered(at(261ms));
   CHECK(meter.longest() == 250ms);
 }
 

@@ -1,0 +1,331 @@
+#include "kit/lab.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <cstring>
+
+#include "kit/error.hpp"
+#include "kit/lab_state.hpp"
+#include "kit/wait.hpp"
+
+namespace slotwise::kit {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return result;
+}
+
+ClusterOptions cluster_options(const LabOptions& lab, const Progress& progress) {
+  ClusterOptions options;
+  options.primaries = lab.primaries;
+  options.replicas = lab.replicas;
+  options.node_timeout = lab.node_timeout;
+  options.appendonly = lab.appendonly;
+  options.config = lab.config;
+  options.own_addresses = lab.own_addresses || lab.hostnames;
+  options.hostnames = lab.hostnames;
+  options.tls = lab.tls;
+  options.user = lab.user;
+  options.password = lab.password;
+  options.dir = lab.dir;
+  options.binaries = ServerBinaries::in(lab.servers);
+  options.lifetime = lab.lifetime;
+  options.progress = progress;
+  options.on_change = [file = LabStateFile(lab.dir)](const NodeState& node) { file.update(node); };
+  return options;
+}
+
+SentinelOptions sentinel_options(const LabOptions& lab, const Progress& progress) {
+  SentinelOptions options;
+  options.replicas = lab.replicas;
+  options.sentinels = lab.sentinels;
+  options.own_addresses = lab.own_addresses;
+  options.config = lab.config;
+  if (lab.appendonly) options.config.emplace_back("appendonly", "yes");
+  options.tls = options.sentinel_tls = lab.tls;
+  options.user = lab.user;
+  options.password = lab.password;
+  options.dir = lab.dir;
+  options.binaries = ServerBinaries::in(lab.servers);
+  options.lifetime = lab.lifetime;
+  options.progress = progress;
+  options.on_change = [file = LabStateFile(lab.dir)](const NodeState& node) { file.update(node); };
+  return options;
+}
+
+std::vector<ProcessId> running_in(const fs::path& dir) {
+  auto running = servers_working_in(dir);
+  if (const LabStateFile file(dir); file.exists()) {
+    for (const auto& node : file.read().nodes) {
+      const bool known = std::find(running.begin(), running.end(), node.process) != running.end();
+      if (!known && is_running(node.process)) running.push_back(node.process);
+    }
+  }
+  return running;
+}
+
+/// A folder that up() made for a node or for certificates: "n12", "s1", "w3", "tls".
+bool is_ours(const fs::path& path) {
+  const auto name = path.filename().string();
+  if (name == "tls") return true;
+  return name.size() > 1 && std::string_view("nsw").find(name[0]) != std::string_view::npos &&
+         name.find_first_not_of("0123456789", 1) == std::string::npos;
+}
+
+void fill_process(LabNode& node, const Server& server) {
+  node.name = server.name();
+  node.address = server.address();
+  node.state = !server.running() ? "down" : server.paused() ? "stopped" : "up";
+  node.pid = server.running() ? server.process().pid : 0;
+  node.role = "?";
+}
+
+/// "link down" for a replica whose primary it cannot hear.
+std::string link_trouble(Server& server) {
+  if (!server.running() || server.paused()) return {};
+  try {
+    return server.info("master_link_status") == "down" ? "link down" : "";
+  } catch (const Error& error) {
+    return "does not answer";
+  }
+}
+
+}  // namespace
+
+int signal_number(std::string_view name) {
+  auto wanted = upper(name);
+  if (wanted.starts_with("SIG")) wanted.erase(0, 3);
+  for (int signal = 1; signal < 32; ++signal) {
+    if (wanted == std::to_string(signal) || wanted == ::sigabbrev_np(signal)) return signal;
+  }
+  throw Error(fmt::format("'{}' is no signal: say KILL, TERM, STOP, CONT or a number", name));
+}
+
+Lab::Lab(Lab&&) noexcept = default;
+Lab& Lab::operator=(Lab&&) noexcept = default;
+Lab::~Lab() = default;
+
+Lab Lab::up(const LabOptions& wanted, Progress progress) {
+  Lab lab;
+  lab.options_ = wanted;
+  auto& options = lab.options_;
+  if (options.dir.empty()) throw Error("a lab needs a folder");
+  if (options.sentinels > 0 && options.primaries != 1) {
+    throw Error("sentinels watch one primary: with sentinels, primaries must be 1");
+  }
+  options.dir = fs::absolute(options.dir).lexically_normal();
+  if (fs::exists(options.dir) && !fs::is_empty(options.dir)) {
+    if (!LabStateFile(options.dir).exists()) {
+      throw Error(fmt::format("{} has other things in it", options.dir.string()));
+    }
+    if (!running_in(options.dir).empty()) {
+      throw Error(fmt::format("a lab runs in {} already", options.dir.string()));
+    }
+    down(options.dir);
+  }
+  if (options.servers.empty()) options.servers = ServerBinaries::find().server.parent_path();
+  fs::create_directories(options.dir);
+  // First of all, so that down() works at whatever point this ends.
+  LabStateFile(options.dir).write({.options = options, .nodes = {}});
+  if (options.sentinels > 0) {
+    lab.sentinels_ = std::make_unique<SentinelSet>(sentinel_options(options, progress));
+  } else {
+    lab.cluster_ = std::make_unique<Cluster>(cluster_options(options, progress));
+  }
+  return lab;
+}
+
+Lab Lab::open(const fs::path& dir, Progress progress) {
+  const auto folder = fs::absolute(dir).lexically_normal();
+  auto state = LabStateFile(folder).read();
+  Lab lab;
+  lab.options_ = state.options;
+  if (lab.options_.sentinels > 0) {
+    lab.sentinels_ =
+        std::make_unique<SentinelSet>(sentinel_options(lab.options_, progress), state.nodes);
+  } else {
+    lab.cluster_ = std::make_unique<Cluster>(cluster_options(lab.options_, progress), state.nodes);
+  }
+  return lab;
+}
+
+void Lab::down(const fs::path& dir, Progress progress) {
+  const auto folder = fs::absolute(dir).lexically_normal();
+  if (!LabStateFile(folder).exists()) {
+    throw Error(fmt::format("there is no lab in {}", folder.string()));
+  }
+  const auto running = running_in(folder);
+  for (const auto& process : running) send_signal(process, SIGKILL);
+  wait_until([&] { return std::none_of(running.begin(), running.end(), is_running); },
+             milliseconds(10000), "the lab's servers to end");
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (is_ours(entry.path())) fs::remove_all(entry.path());
+  }
+  LabStateFile(folder).remove();
+  std::error_code not_empty;
+  fs::remove(folder, not_empty);  // only if it is empty: somebody may keep notes there
+  if (progress) progress(fmt::format("{} servers ended", running.size()));
+}
+
+std::string Lab::uri() const { return cluster_ ? cluster_->uri() : sentinels_->uri(); }
+
+std::string Lab::description() const {
+  const auto binaries = ServerBinaries::in(options_.servers);
+  std::string text = binaries.to_string();
+  if (cluster_) {
+    const auto members = cluster_->members().size();
+    const auto each = static_cast<std::size_t>(1 + options_.replicas);
+    text += fmt::format(", cluster of {} nodes in {} shards", members, members / each);
+  } else {
+    text += fmt::format(", 1 primary, {} replicas, {} sentinels", options_.replicas,
+                        options_.sentinels);
+  }
+  return text + (options_.tls ? ", TLS" : "");
+}
+
+std::vector<LabNode> Lab::status() const { return cluster_ ? cluster_status() : sentinel_status(); }
+
+std::vector<LabNode> Lab::cluster_status() const {
+  std::vector<ClusterNode> seen;
+  try {
+    seen = cluster_->nodes();
+  } catch (const Error&) {
+    // none answers: what the processes tell must do
+  }
+  std::vector<LabNode> all;
+  for (const auto index : cluster_->members()) {
+    LabNode node;
+    fill_process(node, cluster_->server(index));
+    const auto found = std::find_if(seen.begin(), seen.end(), [&](const ClusterNode& other) {
+      return other.index == index;
+    });
+    if (found != seen.end()) {
+      node.hostname = found->hostname;
+      node.role = found->is_primary ? "primary" : "replica";
+      if (found->primary) node.follows = cluster_->server(*found->primary).name();
+      for (const auto& range : found->slots) {
+        node.slots += (node.slots.empty() ? "" : " ") + range.to_string();
+      }
+      node.slot_total = found->slot_total;
+      node.id = found->id;
+      node.trouble = found->in_trouble ? "fail" : link_trouble(cluster_->server(index));
+    }
+    all.push_back(std::move(node));
+  }
+  return all;
+}
+
+std::vector<LabNode> Lab::sentinel_status() const {
+  std::vector<LabNode> all;
+  for (std::size_t i = 0; i < sentinels_->server_count(); ++i) {
+    auto& server = sentinels_->server(i);
+    LabNode node;
+    fill_process(node, server);
+    if (node.state == "up") {
+      const auto role = server.command("ROLE");
+      node.role = role.at(0).str() == "master" ? "primary" : "replica";
+      if (node.role == "replica") {
+        const auto endpoint = fmt::format("{}:{}", role.at(1).str(), role.at(2).num());
+        const auto* primary = sentinels_->find(endpoint);
+        node.follows = primary != nullptr ? primary->name() : endpoint;
+      }
+      node.trouble = link_trouble(server);
+    }
+    all.push_back(std::move(node));
+  }
+  for (std::size_t i = 0; i < sentinels_->sentinel_count(); ++i) {
+    LabNode node;
+    fill_process(node, sentinels_->sentinel(i));
+    node.role = "sentinel";
+    if (node.state == "up") {
+      node.follows = sentinels_->server(sentinels_->primary_according_to(i)).name();
+    }
+    all.push_back(std::move(node));
+  }
+  return all;
+}
+
+Cluster& Lab::need_cluster(std::string_view command) const {
+  if (cluster_) return *cluster_;
+  throw Error(fmt::format("{} needs a cluster; this lab has sentinels", command));
+}
+
+std::size_t Lab::cluster_node(std::string_view name) const {
+  if (const auto index = cluster_->index_of(name)) return *index;
+  std::string known;
+  for (const auto index : cluster_->members()) known += " " + cluster_->server(index).name();
+  throw Error(fmt::format("there is no node '{}'; there are{}", name, known));
+}
+
+Server& Lab::sentinel_node(std::string_view name) const {
+  if (auto* server = sentinels_->find(name)) return *server;
+  throw Error(fmt::format("there is no node '{}'; there are s1, s2 ... and w1, w2 ...", name));
+}
+
+void Lab::kill(std::string_view node, int signal) {
+  if (cluster_) {
+    cluster_->kill(cluster_node(node), signal);
+  } else {
+    sentinels_->kill(sentinel_node(node), signal);
+  }
+}
+
+void Lab::restart(std::string_view node, std::optional<Address> address) {
+  const auto complete = [&](const Server& server) {
+    if (!address) return;
+    if (address->host.empty()) address->host = server.address().host;
+    if (address->port == 0) address->port = server.address().port;
+  };
+  if (cluster_) {
+    const auto index = cluster_node(node);
+    complete(cluster_->server(index));
+    cluster_->restart(index, address);
+  } else {
+    auto& server = sentinel_node(node);
+    complete(server);
+    sentinels_->restart(server, address);
+  }
+}
+
+Address Lab::spare_address() {
+  return cluster_ ? cluster_->spare_address() : sentinels_->spare_address();
+}
+
+void Lab::add_shards(int count) { need_cluster("add-shards").add_shards(count); }
+
+void Lab::remove_shards(int count) { need_cluster("remove-shards").remove_shards(count); }
+
+void Lab::migrate(int first, int last, std::string_view to, bool legacy) {
+  auto& cluster = need_cluster("migrate");
+  if (first < 0 || last >= slot_count || first > last) {
+    throw Error(fmt::format("{}-{} is no range of slots", first, last));
+  }
+  if (legacy) {
+    cluster.migrate_legacy(first, last, cluster_node(to));
+  } else {
+    cluster.migrate(first, last, cluster_node(to));
+  }
+}
+
+std::string Lab::failover(std::string_view node) {
+  if (cluster_) return cluster_->server(cluster_->failover(cluster_node(node))).name();
+  return sentinels_->server(sentinels_->failover()).name();
+}
+
+void Lab::wait_ready() const {
+  if (cluster_) {
+    cluster_->wait_ready_to_fail_over();
+  } else {
+    sentinels_->wait_ready();
+  }
+}
+
+}  // namespace slotwise::kit
