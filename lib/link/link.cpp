@@ -132,7 +132,7 @@ void Link::dial() {
   state_ = State::connecting;
   wanted_ = false;
   settings_ = source_.link_settings();
-  const TimePoint deadline = loop_.now() + settings_.connect_timeout;
+  const TimePoint deadline = loop_.refresh_now() + settings_.connect_timeout;
   schedule(deadline);
   last_progress_ = loop_.now();
   connector_.start(settings_.endpoint, settings_.connect, deadline);
@@ -285,7 +285,7 @@ void Link::say(std::string_view bytes) {
 void Link::fill_output() {
   if (unsent_head_ == nullptr) return;
   if (in_flight_.empty()) {
-    last_progress_ = loop_.now();
+    last_progress_ = loop_.refresh_now();  // a callback may have taken its time before this
     schedule(last_progress_ + silence_limit());
   }
   while (unsent_head_ != nullptr && out_.size() - out_written_ < output_limit) {

@@ -16,9 +16,9 @@
 namespace slotwise {
 
 /// What ttl() and expire_time() give for a key that never expires: longer, later than any other.
-inline constexpr std::chrono::milliseconds no_expiry = std::chrono::milliseconds::max();
+inline constexpr std::chrono::milliseconds no_expiry = (std::chrono::milliseconds::max)();
 inline constexpr std::chrono::system_clock::time_point never_expires =
-    std::chrono::system_clock::time_point::max();
+    (std::chrono::system_clock::time_point::max)();
 
 namespace detail {
 
@@ -29,8 +29,8 @@ constexpr std::int64_t ceil_milliseconds(std::chrono::duration<Rep, Period> d) n
   using std::chrono::milliseconds;
   const std::chrono::duration<long double, std::milli> wide(d);
   constexpr long double limit = 9.2e18L;
-  if (!(wide.count() < limit)) return milliseconds::max().count();
-  if (wide.count() <= -limit) return milliseconds::min().count();
+  if (!(wide.count() < limit)) return (milliseconds::max)().count();
+  if (wide.count() <= -limit) return (milliseconds::min)().count();
   return std::chrono::ceil<milliseconds>(d).count();
 }
 

@@ -192,7 +192,8 @@ TEST_CASE("fuzz: CLUSTER NODES text and error texts") {
       nodes_text({{a, 7, "myself,master", "-"}, {b, 8, "slave,fail?", id('a')}});
   std::string with_slots = id('a');
   with_slots += " [::1]:7000@17000,x.test,k=v master - 0 1 2 connected 0-5 7 [9->-";
-  with_slots += id('b') + "]\n";
+  with_slots += id('b');
+  with_slots += "]\n";
   const std::vector<std::string> errors = {"MOVED 12182 127.0.0.1:7003", "ASK 1 [::1]:1",
                                            "REDIRECT h:1", "ERR unknown command 'x'",
                                            "TRYAGAIN later"};
