@@ -21,7 +21,8 @@ constexpr std::string_view key = "key:000000001234";  // 16 bytes
 const std::string value(64, 'x');
 
 void slot_of_key(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(slot(key));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(slot(key));
 }
 BENCHMARK(slot_of_key);
 
@@ -61,7 +62,8 @@ BENCHMARK(parse_bulk_of_64);
 
 void parse_array_of_100(benchmark::State& state) {
   std::string bytes = "*100\r\n";
-  for (int i = 0; i < 100; ++i) bytes += "$3\r\nabc\r\n";
+  for (int i = 0; i < 100; ++i)
+    bytes += "$3\r\nabc\r\n";
   resp::Parser parser;
   for (auto _ : state) {
     parser.feed(bytes);
@@ -73,13 +75,15 @@ void parse_array_of_100(benchmark::State& state) {
 BENCHMARK(parse_array_of_100);
 
 void find_command(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(commands::find("zunionstore"));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(commands::find("zunionstore"));
 }
 BENCHMARK(find_command);
 
 void route_zunionstore(benchmark::State& state) {
   const std::array<std::string_view, 5> words = {"ZUNIONSTORE", "{a}d", "2", "{a}1", "{a}2"};
-  for (auto _ : state) benchmark::DoNotOptimize(commands::route(words));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(commands::route(words));
 }
 BENCHMARK(route_zunionstore);
 

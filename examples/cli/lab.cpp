@@ -169,6 +169,17 @@ kit::Address address_of(const std::string& text) {
   return {text.substr(0, colon), static_cast<std::uint16_t>(port)};
 }
 
+int signal_of(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  try {
+    return kit::signal_number(name);
+  } catch (const kit::Error& error) {
+    throw UsageError(fmt::format("--signal: {}", error.what()));
+  }
+}
+
 /// What the small subcommands have on their command lines.
 struct LabArguments {
   std::string dir;
@@ -243,18 +254,10 @@ void add_down(CLI::App& lab, Action& action) {
 void add_node_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArguments>& a) {
   CLI::App& kill = add_work(lab, action, a, "kill", "Send a signal to a node (default KILL)",
                             [](kit::Lab& open, const LabArguments& args) {
-                              open.kill(args.node, kit::signal_number(args.signal));
-                              say(fmt::format("{} got SIG{}", args.node, args.signal));
+                              open.kill(args.node, signal_of(args.signal));
                             });
   kill.add_option("node", a->node, "Name (n1), id or address")->required()->type_name("NODE");
-  kill.add_option("--signal", a->signal, "KILL, TERM, STOP, CONT ...")
-      ->type_name("NAME")
-      ->transform([](std::string text) {
-        std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-          return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-        });
-        return text.starts_with("SIG") ? text.substr(3) : text;
-      });
+  kill.add_option("--signal", a->signal, "KILL, TERM, STOP, CONT ...")->type_name("NAME");
 
   CLI::App& restart =
       add_work(lab, action, a, "restart", "Start a node again with its data, perhaps elsewhere",
@@ -272,9 +275,7 @@ void add_node_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArgum
 
   CLI::App& failover =
       add_work(lab, action, a, "failover", "Make a replica the primary, in good order",
-               [](kit::Lab& open, const LabArguments& args) {
-                 say(fmt::format("{} is the primary now", open.failover(args.node)));
-               });
+               [](kit::Lab& open, const LabArguments& args) { (void)open.failover(args.node); });
   failover.add_option("node", a->node, "The primary, or the replica that is to rule")
       ->type_name("NODE");
 }

@@ -93,23 +93,25 @@ struct SLOTWISE_API Config {
   milliseconds retry_backoff_max{1000};  ///< pauses double up to this; each is jittered
   std::size_t max_pending = 1'000'000;   ///< calls waiting at once; one more: queue_full
 
-  milliseconds refresh_interval{60'000};  ///< periodic look at the topology, +-20 % jitter; 0: off
+  milliseconds refresh_interval{60'000};   ///< periodic look at the topology, +-20 % jitter; 0: off
   milliseconds refresh_min_interval{200};  ///< never more often than this, whatever happens
-  milliseconds health_check_interval{10'000};  ///< PING on a connection silent for this long; 0: off
-  milliseconds tcp_keepalive{15'000};          ///< idle time before TCP keepalive; 0: off
+  milliseconds health_check_interval{
+      10'000};                         ///< PING on a connection silent for this long; 0: off
+  milliseconds tcp_keepalive{15'000};  ///< idle time before TCP keepalive; 0: off
 
   ReadFrom read_from = ReadFrom::primary;
-  std::string availability_zone;         ///< for ReadFrom::same_zone
-  int protocol = 3;                      ///< 3: RESP3 with fall-back to RESP2; 2: RESP2
-  int database = 0;                      ///< SELECT; in a cluster only with Valkey 9 cluster-databases
-  std::string client_name;               ///< CLIENT SETNAME; empty: none
+  std::string availability_zone;  ///< for ReadFrom::same_zone
+  int protocol = 3;               ///< 3: RESP3 with fall-back to RESP2; 2: RESP2
+  int database = 0;               ///< SELECT; in a cluster only with Valkey 9 cluster-databases
+  std::string client_name;        ///< CLIENT SETNAME; empty: none
   std::vector<std::string> dns_servers;  ///< "ip" or "ip:port"; empty: the system's
   bool use_announced_ips = true;         ///< race the cluster's announced ip against DNS
 
   std::size_t max_reply_bytes = std::size_t{1} << 30;  ///< a bulk that claims more: protocol error
   int max_reply_depth = 512;                           ///< deeper nesting: protocol error
-  int direct_connections = 4;  ///< per node, used by callers of the synchronous face in place; 0: off
-  int io_threads = 1;          ///< event loop threads
+  int direct_connections =
+      4;               ///< per node, used by callers of the synchronous face in place; 0: off
+  int io_threads = 1;  ///< event loop threads
 
   std::shared_ptr<EventSink> events;  ///< change events; null: none
 

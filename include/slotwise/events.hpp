@@ -44,20 +44,20 @@ class SLOTWISE_API EventSink {
 
 /// Counters since the client was made; read as one snapshot by Client::stats().
 struct Stats {
-  std::uint64_t commands = 0;        ///< calls that were given to the client
-  std::uint64_t succeeded = 0;       ///< calls answered by anything but an error
-  std::uint64_t failed = 0;          ///< calls that ended in an error
-  std::uint64_t moved = 0;           ///< MOVED followed
-  std::uint64_t asked = 0;           ///< ASK followed
-  std::uint64_t retries = 0;         ///< attempts after a pause (TRYAGAIN, CLUSTERDOWN, lost link ...)
-  std::uint64_t refreshes = 0;       ///< times that the topology was asked for
-  std::uint64_t connects = 0;        ///< connections that became ready
+  std::uint64_t commands = 0;   ///< calls that were given to the client
+  std::uint64_t succeeded = 0;  ///< calls answered by anything but an error
+  std::uint64_t failed = 0;     ///< calls that ended in an error
+  std::uint64_t moved = 0;      ///< MOVED followed
+  std::uint64_t asked = 0;      ///< ASK followed
+  std::uint64_t retries = 0;    ///< attempts after a pause (TRYAGAIN, CLUSTERDOWN, lost link ...)
+  std::uint64_t refreshes = 0;  ///< times that the topology was asked for
+  std::uint64_t connects = 0;   ///< connections that became ready
   std::uint64_t connect_failures = 0;
-  std::uint64_t disconnects = 0;     ///< ready connections that ended
-  std::uint64_t pending = 0;         ///< calls waiting now
+  std::uint64_t disconnects = 0;  ///< ready connections that ended
+  std::uint64_t pending = 0;      ///< calls waiting now
   struct Node {
     std::string endpoint;
-    std::uint64_t replies = 0;   ///< replies to commands of callers
+    std::uint64_t replies = 0;      ///< replies to commands of callers
     std::uint64_t connections = 0;  ///< open now
   };
   std::vector<Node> nodes;
@@ -70,13 +70,13 @@ struct TopologyInfo {
     int last = 0;
   };
   struct Node {
-    std::string id;  ///< 40 hex digits; empty where the server does not say
-    std::string endpoint;  ///< "host:port" the client connects to
+    std::string id;            ///< 40 hex digits; empty where the server does not say
+    std::string endpoint;      ///< "host:port" the client connects to
     std::string announced_ip;  ///< the cluster's own word about the ip; may be empty
     bool primary = true;
     std::string primary_id;  ///< of a replica
     std::uint64_t config_epoch = 0;
-    bool healthy = true;  ///< no fail flag, link up as far as the cluster says
+    bool healthy = true;           ///< no fail flag, link up as far as the cluster says
     std::vector<SlotRange> slots;  ///< of a primary
   };
   Mode mode = Mode::single;

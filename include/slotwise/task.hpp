@@ -52,8 +52,8 @@ class [[nodiscard]] Task {
     explicit Awaiter(detail::OperationHandle op) noexcept : op_(std::move(op)) {}
     bool await_ready() const noexcept { return op_.ready(); }
     bool await_suspend(std::coroutine_handle<> waiting) noexcept {
-      return op_.on_ready(
-          [](void* p) { std::coroutine_handle<>::from_address(p).resume(); }, waiting.address());
+      return op_.on_ready([](void* p) { std::coroutine_handle<>::from_address(p).resume(); },
+                          waiting.address());
     }
     Result<T> await_resume() { return convert<T>(op_.take()); }
 

@@ -23,7 +23,9 @@ Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
-Client Client::connect(std::string_view uri) { return connect(Config::parse(uri)); }
+Client Client::connect(std::string_view uri) {
+  return connect(Config::parse(uri));
+}
 
 Client Client::connect(Config config) {
   auto core = detail::Core::open(std::move(config));
@@ -31,19 +33,33 @@ Client Client::connect(Config config) {
   return Client(std::move(core), std::move(guard), {});
 }
 
-Async Client::async() const { return Async(core_, options_); }
+Async Client::async() const {
+  return Async(core_, options_);
+}
 
-Pipeline Client::pipeline() const { return Pipeline(core_, options_); }
+Pipeline Client::pipeline() const {
+  return Pipeline(core_, options_);
+}
 
-Client Client::with(CallOptions options) const { return Client(core_, guard_, std::move(options)); }
+Client Client::with(CallOptions options) const {
+  return Client(core_, guard_, std::move(options));
+}
 
-Stats Client::stats() const { return core_->stats(); }
+Stats Client::stats() const {
+  return core_->stats();
+}
 
-TopologyInfo Client::topology() const { return core_->topology(); }
+TopologyInfo Client::topology() const {
+  return core_->topology();
+}
 
-Result<void> Client::refresh() const { return core_->refresh(); }
+Result<void> Client::refresh() const {
+  return core_->refresh();
+}
 
-void Client::close() noexcept { core_->close(); }
+void Client::close() noexcept {
+  core_->close();
+}
 
 Result<Reply> Client::execute(const detail::CallSpec& call) const {
   return core_->execute(call, options_);

@@ -26,7 +26,8 @@ Error closed_error(Outcome outcome = Outcome::not_sent) {
 
 std::string joined(const std::vector<std::string>& parts) {
   std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : ",") + part;
+  for (const std::string& part : parts)
+    out += (out.empty() ? "" : ",") + part;
   return out;
 }
 
@@ -220,8 +221,7 @@ Operation* Core::make_operation(const CallSpec& call, const CallOptions& options
   if (plan.way == Plan::Way::by_slot) {
     op->fan_out = routing::FanOut::by_slot(*plan.info, call.words);
   } else if (plan.way == Plan::Way::all_shards || plan.way == Plan::Way::all_nodes) {
-    op->fan_out =
-        routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
+    op->fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
   }
   // Synchronous callers of this node must not overtake it (Node::acquire_direct).
   if (!op->blocking && (op->target == routing::Target::slot || config_.mode != Mode::cluster)) {
@@ -241,7 +241,8 @@ OperationHandle Core::start(const CallSpec& call, const CallOptions& options) {
   } else {
     error = make_plan(plan, call, options, config_, learned_);
   }
-  // The ended operation must not count: pending_ is raised for it all the same, deliver() lowers it.
+  // The ended operation must not count: pending_ is raised for it all the same, deliver() lowers
+  // it.
   if (!error) error = accept();
   if (error) {
     pending_.fetch_add(1);
@@ -287,9 +288,9 @@ void Core::start_at_named_node(Operation& op) {
       return dispatcher_->start(op);
     }
   }
-  dispatcher_->finish(op, Error(ErrorCode::invalid_argument, Outcome::not_sent,
-                                "no node \"" + op.node_name +
-                                    "\" in the topology; Client::topology() lists them"));
+  dispatcher_->finish(
+      op, Error(ErrorCode::invalid_argument, Outcome::not_sent,
+                "no node \"" + op.node_name + "\" in the topology; Client::topology() lists them"));
 }
 
 Result<Reply> Core::execute(const CallSpec& call, const CallOptions& options) {
@@ -443,16 +444,16 @@ void Core::learned(Operation& op, bool asked_keys, Result<Reply>&& answer) {
   std::optional<Error> error;
   if (asked_keys) {
     const auto found = learned_.find(words);
-    const auto keys = answer ? commands::positions_of_keys(words, *answer)
-                             : std::vector<std::uint32_t>();
+    const auto keys =
+        answer ? commands::positions_of_keys(words, *answer) : std::vector<std::uint32_t>();
     error = apply_routing(plan, commands::route_keys(found.info, words, keys), call, options);
     if (plan.way == Plan::Way::learn) plan.way = Plan::Way::one;
     plan.read_only = found.info != nullptr && found.info->read_only();
     plan.retry_safe = op.retry_safe || plan.read_only;
   } else {
-    Reply reply = answer ? std::move(*answer)
-                         : Reply::make_text(Reply::Type::error,
-                                            std::string(answer.error().server_text()));
+    Reply reply =
+        answer ? std::move(*answer)
+               : Reply::make_text(Reply::Type::error, std::string(answer.error().server_text()));
     learned_.learn(words[0], reply);
     error = make_plan(plan, call, options, config_, learned_);
   }
@@ -548,7 +549,8 @@ void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
     self.batch->start(*self.dispatcher);
   };
   loop_.post(&task);
-  while (finished.load(std::memory_order_acquire) == 0) futex_wait(finished, 0);
+  while (finished.load(std::memory_order_acquire) == 0)
+    futex_wait(finished, 0);
   call_ended(nullptr, batch.size());
 }
 
@@ -577,7 +579,8 @@ bool Core::on_loop(const std::function<void()>& job) {
     futex_wake(self.finished);
   };
   loop_.post(&task);
-  while (task.finished.load(std::memory_order_acquire) == 0) futex_wait(task.finished, 0);
+  while (task.finished.load(std::memory_order_acquire) == 0)
+    futex_wait(task.finished, 0);
   pending_.fetch_sub(1);
   return true;
 }

@@ -3,7 +3,8 @@
 // Thread rule: the public functions from any thread, unless they say otherwise.
 //
 // Invariants
-//  1. Every call that is accepted is counted in pending_ before closed_ is looked at, and the loop's
+//  1. Every call that is accepted is counted in pending_ before closed_ is looked at, and the
+//  loop's
 //     thread ends only when the client is closed and nothing is pending: no call is left behind.
 //  2. After fork() the child's copy refuses every call and touches no descriptor.
 #pragma once

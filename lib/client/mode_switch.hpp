@@ -2,8 +2,8 @@
 //
 // Thread rule: any thread.
 //
-// A lone caller is fastest on a connection of its own, in place (no thread switch); many callers are
-// fastest when the loop batches them. The number of callers that are inside at the same moment
+// A lone caller is fastest on a connection of its own, in place (no thread switch); many callers
+// are fastest when the loop batches them. The number of callers that are inside at the same moment
 // decides. Once there were too many the loop keeps them for a while: a mixture of both is slower
 // than either, because each batch loses what goes by itself.
 #pragma once

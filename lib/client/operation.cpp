@@ -24,7 +24,8 @@ constexpr std::size_t kept_bytes = 4096;  // a larger command gives its memory b
 struct Pool {
   std::vector<Operation*> free;
   ~Pool() {
-    for (Operation* op : free) delete op;
+    for (Operation* op : free)
+      delete op;
     alive() = false;
   }
   /// False once this thread's pool is gone: static destructors may still end calls.
@@ -139,7 +140,9 @@ void Operation::let_go() noexcept {
 
 // --- the public handle -----------------------------------------------------------------------
 
-bool OperationHandle::ready() const noexcept { return op_ != nullptr && op_->ready(); }
+bool OperationHandle::ready() const noexcept {
+  return op_ != nullptr && op_->ready();
+}
 
 Result<Reply> OperationHandle::wait() {
   if (op_ == nullptr) {

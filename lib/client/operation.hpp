@@ -46,9 +46,9 @@ class Operation final : public routing::Request {
   Core& core() noexcept { return *core_; }
 
   // --- how it starts on the loop ---
-  std::string node_name;              ///< CallOptions::node
-  routing::Node* counted = nullptr;   ///< whose loop_calls it is part of
-  bool needs_learning = false;        ///< a command that the table does not know
+  std::string node_name;             ///< CallOptions::node
+  routing::Node* counted = nullptr;  ///< whose loop_calls it is part of
+  bool needs_learning = false;       ///< a command that the table does not know
   /// A caller in direct mode met trouble: what it saw.
   routing::Node* seen_node = nullptr;
   std::optional<Reply> seen_reply;

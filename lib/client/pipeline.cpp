@@ -34,7 +34,9 @@ Pipeline::Pipeline(Pipeline&&) noexcept = default;
 Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
 Pipeline::~Pipeline() = default;
 
-std::size_t Pipeline::size() const noexcept { return state_->batch->size(); }
+std::size_t Pipeline::size() const noexcept {
+  return state_->batch->size();
+}
 
 std::size_t Pipeline::add(const detail::CallSpec& call) const {
   const std::size_t index = state_->batch->size();

@@ -33,7 +33,9 @@ DirectConnection::DirectConnection(DirectPool& pool, std::size_t slot, Establish
   (void)pool_.loop_.add(*this, stream_.fd(), EPOLLRDHUP);
 }
 
-DirectConnection::~DirectConnection() { pool_.loop_.remove(*this); }
+DirectConnection::~DirectConnection() {
+  pool_.loop_.remove(*this);
+}
 
 void DirectConnection::on_events(std::uint32_t /*events*/) {
   // A user that is reading gets to see the end by itself, after the last bytes.
@@ -50,8 +52,7 @@ Exchange DirectConnection::broken(std::string why, bool sent) {
 
 /// Reads what came while nobody used the connection. Pushes are fine; anything else is not.
 bool DirectConnection::still_good() {
-  const net::io_result got =
-      stream_.read(parser_->prepare(read_chunk), net::io_mode::nonblocking);
+  const net::io_result got = stream_.read(parser_->prepare(read_chunk), net::io_mode::nonblocking);
   parser_->commit(got.bytes);
   if (got.bytes > 0) return only_pushes_left();
   return got.status == net::io_status::want_read;
@@ -74,8 +75,7 @@ Exchange DirectConnection::exchange(std::string_view bytes, bool careful, TimePo
   }
   stream_.set_blocking_timeout(std::min<net::duration>(silence_limit, deadline - now));
 
-  const net::io_result put =
-      stream_.write(std::span<const char>(bytes), net::io_mode::blocking);
+  const net::io_result put = stream_.write(std::span<const char>(bytes), net::io_mode::blocking);
   if (put.status != net::io_status::ok) {
     return broken(put.status == net::io_status::timed_out
                       ? "the node took no bytes for too long"
@@ -127,7 +127,9 @@ Exchange DirectConnection::exchange(std::string_view bytes, bool careful, TimePo
 
 // --- the pool --------------------------------------------------------------------------------
 
-DirectPool::~DirectPool() { doom_all(true); }
+DirectPool::~DirectPool() {
+  doom_all(true);
+}
 
 DirectConnection* DirectPool::acquire() noexcept {
   for (std::size_t i = 0; i < size_; ++i) {
@@ -158,8 +160,7 @@ void DirectPool::add(Established established) {
     const bool used = std::any_of(connections_.begin(), connections_.end(),
                                   [&](const auto& c) { return c->slot_ == i; });
     if (used) continue;
-    connections_.push_back(
-        std::make_unique<DirectConnection>(*this, i, std::move(established)));
+    connections_.push_back(std::make_unique<DirectConnection>(*this, i, std::move(established)));
     count_.store(connections_.size());
     doomed_[i].store(false);
     idle_[i].store(connections_.back().get());
@@ -174,7 +175,8 @@ void DirectPool::doom(DirectConnection& connection, bool cut) noexcept {
 }
 
 void DirectPool::doom_all(bool cut) noexcept {
-  for (std::size_t i = connections_.size(); i-- > 0;) doom(*connections_[i], cut);
+  for (std::size_t i = connections_.size(); i-- > 0;)
+    doom(*connections_[i], cut);
 }
 
 void DirectPool::destroy(DirectConnection& connection) noexcept {
@@ -186,13 +188,15 @@ void DirectPool::destroy(DirectConnection& connection) noexcept {
 
 std::uint64_t DirectPool::replies() const noexcept {
   std::uint64_t sum = replies_of_closed_;
-  for (const auto& c : connections_) sum += c->replies();
+  for (const auto& c : connections_)
+    sum += c->replies();
   return sum;
 }
 
 std::uint64_t DirectPool::successes() const noexcept {
   std::uint64_t sum = successes_of_closed_;
-  for (const auto& c : connections_) sum += c->successes();
+  for (const auto& c : connections_)
+    sum += c->successes();
   return sum;
 }
 

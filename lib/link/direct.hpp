@@ -72,7 +72,7 @@ class DirectConnection final : private net::Watcher, private net::Task {
   net::Stream stream_;
   std::unique_ptr<resp::Parser> parser_;
   TimePoint last_used_{};
-  bool usable_ = true;  // of the current user
+  bool usable_ = true;        // of the current user
   observe::Counter replies_;  // written by the user of the moment
   observe::Counter successes_;
 };

@@ -58,7 +58,8 @@ void Handshake::begin(bool with_hello) {
   const Credentials& c = settings_.credentials;
   const bool has_credentials = !c.password.empty() || !c.username.empty();
   if (with_hello && has_credentials) {
-    say(Step::hello, {"HELLO", "3", "AUTH", c.username.empty() ? "default" : c.username, c.password});
+    say(Step::hello,
+        {"HELLO", "3", "AUTH", c.username.empty() ? "default" : c.username, c.password});
   } else if (with_hello) {
     say(Step::hello, {"HELLO", "3"});
   } else {
@@ -186,8 +187,8 @@ Handshake::State Handshake::judge_node_id(const Reply& reply) {
 Handshake::State Handshake::fail(ErrorCode code, std::string text, const Reply& reply) {
   Error error(code, Outcome::not_sent, std::move(text));
   if (reply.is_error()) {
-    error = Error(code, Outcome::not_sent, std::string(error.message()) + ": " +
-                                               std::string(reply.text()))
+    error = Error(code, Outcome::not_sent,
+                  std::string(error.message()) + ": " + std::string(reply.text()))
                 .with_server_text(std::string(reply.text()));
   }
   error_ = std::move(error);

@@ -25,7 +25,8 @@ constexpr std::string_view asking_bytes = "*1\r\n$6\r\nASKING\r\n";
 constexpr std::string_view ping_bytes = "*1\r\n$4\r\nPING\r\n";
 
 Error connect_error(const net::error& e) {
-  const ErrorCode code = e.code == net::errc::tls ? ErrorCode::tls_failed : ErrorCode::connect_failed;
+  const ErrorCode code =
+      e.code == net::errc::tls ? ErrorCode::tls_failed : ErrorCode::connect_failed;
   return Error(code, Outcome::not_sent, e.text);
 }
 
@@ -124,7 +125,9 @@ Established Link::release() {
   return out;
 }
 
-std::string Link::peer() const { return stream_ ? stream_.peer().to_string() : std::string(); }
+std::string Link::peer() const {
+  return stream_ ? stream_.peer().to_string() : std::string();
+}
 
 // --- connecting ------------------------------------------------------------------------------
 
@@ -215,8 +218,8 @@ void Link::read_some() {
         loop_.modify(*this, EPOLLIN | EPOLLOUT);
         return;
       case net::io_status::eof:
-        return fail(Error(ErrorCode::connection_lost, Outcome::unknown,
-                          "the node closed the connection"));
+        return fail(
+            Error(ErrorCode::connection_lost, Outcome::unknown, "the node closed the connection"));
       case net::io_status::failed:
         return fail(Error(ErrorCode::connection_lost, Outcome::unknown,
                           "the connection broke: " + stream_.last_error().text));
@@ -274,8 +277,8 @@ void Link::flush() {
   } while (unsent_head_ != nullptr);
 }
 
-/// Something of the link's own; its reply, error or not, is thrown away. (After a refused ASKING the
-/// server answers the command with MOVED, and the ordinary rule applies.)
+/// Something of the link's own; its reply, error or not, is thrown away. (After a refused ASKING
+/// the server answers the command with MOVED, and the ordinary rule applies.)
 void Link::say(std::string_view bytes) {
   in_flight_.push(InFlight::Kind::own, stream_position_);
   out_ += bytes;
@@ -371,8 +374,8 @@ void Link::fail(const Error& why) {
   const bool was_ready = state_ == State::ready;
   if (!was_ready) {
     const base::BackoffLimits limits{settings_.reconnect_pause_min, settings_.reconnect_pause_max};
-    pause_until_ = loop_.refresh_now() +
-                   base::backoff_delay(limits, ++failures_, base::thread_random());
+    pause_until_ =
+        loop_.refresh_now() + base::backoff_delay(limits, ++failures_, base::thread_random());
   }
   close(was_ready ? why : why.with_outcome(Outcome::not_sent));
 }
@@ -510,7 +513,8 @@ void Link::expire_calls(TimePoint now) {
     Call* call = std::exchange(expired_unsent, expired_unsent->next_unsent);
     owner_.on_call_expired(*this, *call, false);
   }
-  for (const Expired& e : expired) owner_.on_call_expired(*this, *e.call, e.sent);
+  for (const Expired& e : expired)
+    owner_.on_call_expired(*this, *e.call, e.sent);
   if (dead && generation == generation_) {
     fail(Error(ErrorCode::connection_lost, Outcome::unknown,
                "the node did not answer before a call's deadline"));

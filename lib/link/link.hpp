@@ -148,11 +148,11 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   std::size_t unsent_count_ = 0;
 
   std::string out_;
-  std::size_t out_written_ = 0;       // of out_
+  std::size_t out_written_ = 0;        // of out_
   std::uint64_t stream_position_ = 0;  // of out_'s end, since the connection began
 
-  TimePoint last_progress_{};    // a byte came or went, or something became owed
-  TimePoint last_received_{};    // a byte came
+  TimePoint last_progress_{};                       // a byte came or went, or something became owed
+  TimePoint last_received_{};                       // a byte came
   TimePoint earliest_deadline_ = TimePoint::max();  // of all calls; may be too early, never late
   TimePoint pause_until_{};
   milliseconds silence_override_{-1};

@@ -113,7 +113,8 @@ std::unique_ptr<Batch::Group> Batch::followers_of(Member& head) {
   group->followers.assign(tied.begin() + 1, tied.end());
   group->outstanding = group->followers.size();
   head.group = group.get();
-  for (Member* m : group->followers) m->group = group.get();
+  for (Member* m : group->followers)
+    m->group = group.get();
   return group;
 }
 
@@ -128,7 +129,8 @@ void Batch::settled(Group& group) {
 void Batch::resolve(Group& group) {
   std::vector<Member*> all = {group.head};
   all.insert(all.end(), group.followers.begin(), group.followers.end());
-  for (Member* m : all) m->group = nullptr;
+  for (Member* m : all)
+    m->group = nullptr;
 
   // Everything up to the last write that ran keeps its place in history.
   std::size_t settled_count = 0;

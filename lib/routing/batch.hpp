@@ -6,7 +6,8 @@
 // on the same key are already under way. The rule:
 //  1. The request in trouble is held until all later requests that share a key with it (or with
 //     such a one) are answered: they form a group.
-//  2. If a later WRITE of the group has run, what had not run before it is not tried again: it would
+//  2. If a later WRITE of the group has run, what had not run before it is not tried again: it
+//  would
 //     come after what the caller put behind it. It fails with `overtaken`, outcome rejected.
 //  3. Otherwise the rest of the group runs again, in order; reads that were answered out of order
 //     are asked again.
@@ -41,7 +42,7 @@ class Batch {
   struct Member : Request {
     std::vector<std::uint64_t> keys;  ///< hashes of its keys
     std::optional<Result<Reply>> result;
-    Group* group = nullptr;     ///< waiting for it
+    Group* group = nullptr;      ///< waiting for it
     std::optional<Reply> early;  ///< an answer that came out of order
     bool done = false;
 

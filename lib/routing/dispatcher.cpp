@@ -64,8 +64,7 @@ void Dispatcher::begin() {
 
 void Dispatcher::start(Request& request) {
   if (closed_) {
-    return finish(request,
-                  Error(ErrorCode::cancelled, Outcome::not_sent, "the client is closed"));
+    return finish(request, Error(ErrorCode::cancelled, Outcome::not_sent, "the client is closed"));
   }
   if (request.fan_out != nullptr) return request.fan_out->start(*this, request);
   dispatch(request);
@@ -205,12 +204,11 @@ Node* Dispatcher::follow(Request& request, const Verdict& verdict,
   return verdict.patch_map ? &keeper_.moved(error.slot, target) : &keeper_.at(target);
 }
 
-void Dispatcher::carry_out(Request& request, const Verdict& verdict, Error error,
-                           Node* follow_to) {
+void Dispatcher::carry_out(Request& request, const Verdict& verdict, Error error, Node* follow_to) {
   if (closed_) {
-    return fail(request, Error(ErrorCode::cancelled,
-                               overall_outcome(error.outcome(), request.may_have_run),
-                               "the client was closed"));
+    return fail(request,
+                Error(ErrorCode::cancelled, overall_outcome(error.outcome(), request.may_have_run),
+                      "the client was closed"));
   }
   switch (verdict.action) {
     case Action::deliver:
@@ -315,10 +313,11 @@ void Dispatcher::expire(Request& request) {
 void Dispatcher::fail(Request& request, Error error) {
   error = error.with_attempts(request.attempts)
               .with_outcome(overall_outcome(error.outcome(), request.may_have_run));
-  if (error.node().empty() && request.node != nullptr) error = error.with_node(request.node->name());
+  if (error.node().empty() && request.node != nullptr)
+    error = error.with_node(request.node->name());
   if (request.trouble != nullptr && request.attempts > 1 && !request.trouble->path.empty()) {
-    error = error.with_message(std::string(error.message()) + " (path: " + request.trouble->path +
-                               ")");
+    error =
+        error.with_message(std::string(error.message()) + " (path: " + request.trouble->path + ")");
   }
   finish(request, std::move(error));
 }
@@ -351,7 +350,8 @@ void Dispatcher::close() {
   closed_ = true;
   keeper_.stop();
   const Error why(ErrorCode::cancelled, Outcome::unknown, "the client was closed");
-  for (std::size_t i = 0; i < nodes_.all().size(); ++i) nodes_.all()[i]->close_all(why);
+  for (std::size_t i = 0; i < nodes_.all().size(); ++i)
+    nodes_.all()[i]->close_all(why);
   while (Trouble* t = waiting_.head()) {
     waiting_.remove(*t);
     const Outcome last = t->last ? t->last->outcome() : Outcome::not_sent;

@@ -65,8 +65,8 @@ void FanOut::add_everywhere(Dispatcher& dispatcher, const Request& parent) {
   // By slot rather than by node: after a failover the retry reaches the new primary.
   for (const std::uint16_t slot : dispatcher.keeper().slot_of_each_shard()) {
     Part& part = add_part(parent);
-    part.target = dispatcher.surroundings().config.mode == Mode::cluster ? Target::slot
-                                                                         : Target::any_primary;
+    part.target =
+        dispatcher.surroundings().config.mode == Mode::cluster ? Target::slot : Target::any_primary;
     part.slot = slot;
   }
   if (!all_nodes_) return;
@@ -93,13 +93,14 @@ void FanOut::start(Dispatcher& dispatcher, Request& parent) {
     part->read_from = parent.read_from;
   }
   if (parts_.empty()) {
-    return dispatcher.finish(parent, Error(ErrorCode::slot_not_covered, Outcome::not_sent,
-                                           "no primary is known"));
+    return dispatcher.finish(
+        parent, Error(ErrorCode::slot_not_covered, Outcome::not_sent, "no primary is known"));
   }
   open_ = parts_.size();
   // A part may be answered before the last one is started: nobody is done before all are.
   ++open_;
-  for (std::size_t i = 0; i < parts_.size(); ++i) dispatcher.start(*parts_[i]);
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    dispatcher.start(*parts_[i]);
   if (--open_ == 0) dispatcher.finish(parent, joined());
 }
 
@@ -146,13 +147,14 @@ Result<Reply> FanOut::joined() {
     std::vector<commands::NodeReply> replies;
     for (auto& part : parts_) {
       if (!part->result->has_value()) continue;
-      replies.push_back({part->node != nullptr ? part->node->name() : std::string(),
-                         std::move(**part->result)});
+      replies.push_back(
+          {part->node != nullptr ? part->node->name() : std::string(), std::move(**part->result)});
     }
     reply = commands::combine(info_, std::move(replies)).reply;
   } else {
     std::vector<Reply> replies;
-    for (auto& part : parts_) replies.push_back(std::move(**part->result));
+    for (auto& part : parts_)
+      replies.push_back(std::move(**part->result));
     reply = commands::join(info_, split_, std::move(replies));
   }
   if (!reply.is_error()) return reply;

@@ -79,7 +79,8 @@ void MapKeeper::step() {
   answered_.clear();
   if (stopped_ || single_ != nullptr) return;
   const topology::RefreshDecision decision = policy_.poll(around_.loop.now());
-  for (const topology::RefreshTarget& target : decision.ask) ask(target);
+  for (const topology::RefreshTarget& target : decision.ask)
+    ask(target);
   if (decision.wake == TimePoint::max()) {
     around_.loop.cancel(timer_);
   } else {
@@ -146,7 +147,7 @@ void MapKeeper::answered(Question& q) {
     if (!q.node->told_id().empty()) {
       if (const auto* known = map().find_by_id(q.node->told_id())) answered_by = known->handle;
     }
-    outcome = merged.view_partial ? topology::RefreshOutcome::partial
+    outcome = merged.view_partial                           ? topology::RefreshOutcome::partial
               : merged.kind == topology::MergeKind::updated ? topology::RefreshOutcome::changed
                                                             : topology::RefreshOutcome::unchanged;
   } else {
@@ -168,13 +169,14 @@ void MapKeeper::note_problem(const topology::RefreshTarget& target, topology::Vi
   Error e = error.with_node(target.endpoint.to_string());
   if (problem == topology::ViewProblem::cluster_disabled) {
     e = Error(ErrorCode::not_a_cluster, Outcome::not_sent,
-              target.endpoint.to_string() +
-                  " is no cluster node; use valkey://" + target.endpoint.to_string() +
+              target.endpoint.to_string() + " is no cluster node; use valkey://" +
+                  target.endpoint.to_string() +
                   " for a single server. It answered: " + std::string(error.message()));
   } else if (problem == topology::ViewProblem::no_slots) {
     e = Error(ErrorCode::not_a_cluster, Outcome::not_sent,
-              target.endpoint.to_string() + " owns no slots and knows no node that does: it is not "
-                                            "part of a cluster yet");
+              target.endpoint.to_string() +
+                  " owns no slots and knows no node that does: it is not "
+                  "part of a cluster yet");
   }
   problems_.insert_or_assign(base::endpoint_key(target.endpoint), std::move(e));
   if (problems_.size() < around_.config.endpoints.size()) return;
@@ -260,7 +262,9 @@ Node& MapKeeper::moved(std::uint16_t slot, const Endpoint& endpoint) {
   return node;
 }
 
-Node& MapKeeper::at(const Endpoint& endpoint) { return nodes_.at(endpoint, map()); }
+Node& MapKeeper::at(const Endpoint& endpoint) {
+  return nodes_.at(endpoint, map());
+}
 
 void MapKeeper::node_failed(Node& node, topology::RefreshReason reason) {
   if (single_ != nullptr || stopped_) return;

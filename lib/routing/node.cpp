@@ -18,9 +18,9 @@ Node::Node(const Surroundings& surroundings, NodeEvents& events, NodeIdentity id
       identity_(std::move(identity)),
       main_(surroundings.loop, surroundings.resolver, *this, *this),
       direct_(surroundings.loop,
-              std::min<std::size_t>(static_cast<std::size_t>(
-                                        std::max(0, surroundings.config.direct_connections)),
-                                    link::DirectPool::max_size)) {
+              std::min<std::size_t>(
+                  static_cast<std::size_t>(std::max(0, surroundings.config.direct_connections)),
+                  link::DirectPool::max_size)) {
   tidy_task_.node = this;
   tidy_task_.run = &Node::run_tidy;
 }
@@ -42,8 +42,8 @@ link::LinkSettings Node::link_settings() {
   s.endpoint.tls_name = !identity_.hostname.empty() ? identity_.hostname : identity_.endpoint.host;
   s.connect.tls = around_.tls;
   s.connect.socket.keepalive = config.tcp_keepalive.count() > 0;
-  s.connect.socket.keepalive_idle =
-      std::max(std::chrono::seconds(1), std::chrono::ceil<std::chrono::seconds>(config.tcp_keepalive));
+  s.connect.socket.keepalive_idle = std::max(
+      std::chrono::seconds(1), std::chrono::ceil<std::chrono::seconds>(config.tcp_keepalive));
   s.handshake.protocol = config.protocol;
   s.handshake.credentials =
       config.credentials_provider ? config.credentials_provider() : config.credentials;
@@ -64,8 +64,8 @@ link::LinkSettings Node::link_settings() {
 }
 
 void Node::update(NodeIdentity identity) {
-  const bool moved = !(identity.endpoint == identity_.endpoint) ||
-                     identity.announced_ip != identity_.announced_ip;
+  const bool moved =
+      !(identity.endpoint == identity_.endpoint) || identity.announced_ip != identity_.announced_ip;
   identity_ = std::move(identity);
   retired_ = false;
   if (moved) reset_backoff();
@@ -93,8 +93,7 @@ link::Link& Node::exclusive_link() {
   for (auto& link : exclusive_) {
     if (link->calls() == 0) return *link;
   }
-  exclusive_.push_back(
-      std::make_unique<link::Link>(around_.loop, around_.resolver, *this, *this));
+  exclusive_.push_back(std::make_unique<link::Link>(around_.loop, around_.resolver, *this, *this));
   exclusive_.back()->close_when_expired(true);
   return *exclusive_.back();
 }
@@ -113,7 +112,8 @@ void Node::close_all(const Error& why) {
   direct_.doom_all(true);
   if (opening_direct_ != nullptr) opening_direct_->close(why);
   // By index: a call that comes back may be submitted again and add a link.
-  for (std::size_t i = 0; i < exclusive_.size(); ++i) exclusive_[i]->close(why);
+  for (std::size_t i = 0; i < exclusive_.size(); ++i)
+    exclusive_[i]->close(why);
   main_.close(why);
 }
 
@@ -129,7 +129,8 @@ bool Node::quiet() const noexcept {
 
 std::size_t Node::connections() const noexcept {
   std::size_t n = direct_.size() + (main_.ready() ? 1 : 0);
-  for (const auto& link : exclusive_) n += link->ready() ? 1 : 0;
+  for (const auto& link : exclusive_)
+    n += link->ready() ? 1 : 0;
   return n;
 }
 

@@ -78,7 +78,8 @@ void NodeSet::apply(const topology::TopologyMap& map) {
 }
 
 void NodeSet::retire_visitors() {
-  for (auto& [key, visitor] : visitors_) visitor->retire();
+  for (auto& [key, visitor] : visitors_)
+    visitor->retire();
 }
 
 }  // namespace slotwise::routing

@@ -59,26 +59,26 @@ class Request : public link::Call, public net::Task {
   // --- what and where: set before the start -------------------------------------------------
   Target target = Target::any_primary;
   std::uint16_t slot = 0;
-  bool read_only = false;   ///< may be answered by a replica
-  bool retry_safe = false;  ///< may run twice: outcome `unknown` is tried again
+  bool read_only = false;        ///< may be answered by a replica
+  bool retry_safe = false;       ///< may run twice: outcome `unknown` is tried again
   bool may_run_in_part = false;  ///< a script: its own error does not mean that nothing happened
-  bool single_attempt = false;  ///< whatever happens is the answer: no redirect, no retry
-  bool wants_ping = false;  ///< WAIT: see link::Call::Prefix::ping
-  bool blocking = false;    ///< waits on the server: gets a connection of its own
+  bool single_attempt = false;   ///< whatever happens is the answer: no redirect, no retry
+  bool wants_ping = false;       ///< WAIT: see link::Call::Prefix::ping
+  bool blocking = false;         ///< waits on the server: gets a connection of its own
   ReadFrom read_from = ReadFrom::primary;
-  milliseconds block_time{0};  ///< server-side wait of a blocking command; zero: for ever
-  Node* fixed_node = nullptr;  ///< only for Target::fixed_node
+  milliseconds block_time{0};       ///< server-side wait of a blocking command; zero: for ever
+  Node* fixed_node = nullptr;       ///< only for Target::fixed_node
   std::unique_ptr<FanOut> fan_out;  ///< it is sent as several
   std::shared_ptr<const std::string> script_body;  ///< EVALSHA: what to EVAL after -NOSCRIPT
 
   // --- what has happened: the dispatcher's --------------------------------------------------
-  Node* node = nullptr;  ///< of the attempt under way, or of the last one
+  Node* node = nullptr;       ///< of the attempt under way, or of the last one
   Node* next_node = nullptr;  ///< the next attempt goes there (MOVED, ASK)
   Batch* batch = nullptr;     ///< the pipeline it is part of
   std::uint16_t attempts = 0;
   std::uint16_t redirects = 0;
-  bool may_have_run = false;  ///< an attempt ended unknown
-  bool on_replica = false;    ///< the attempt under way goes to a replica
+  bool may_have_run = false;         ///< an attempt ended unknown
+  bool on_replica = false;           ///< the attempt under way goes to a replica
   std::unique_ptr<Trouble> trouble;  ///< only once something went wrong
 };
 

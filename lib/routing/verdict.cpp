@@ -65,11 +65,10 @@ Verdict judge_ask(const ServerError& error, const Facts& facts) {
 
 /// A script that fails may have written before. Only errors from before its first command are sure.
 Outcome script_outcome(std::string_view text) {
-  const bool before_it_ran = text.starts_with("NOSCRIPT") || text.starts_with("BUSY") ||
-                             text.starts_with("ERR wrong number of arguments") ||
-                             text.starts_with("ERR Number of keys") ||
-                             text.starts_with("ERR Error compiling script") ||
-                             text.starts_with("ERR Function not found");
+  const bool before_it_ran =
+      text.starts_with("NOSCRIPT") || text.starts_with("BUSY") ||
+      text.starts_with("ERR wrong number of arguments") || text.starts_with("ERR Number of keys") ||
+      text.starts_with("ERR Error compiling script") || text.starts_with("ERR Function not found");
   return before_it_ran ? Outcome::rejected : Outcome::unknown;
 }
 

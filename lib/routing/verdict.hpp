@@ -42,13 +42,13 @@ enum class Action : std::uint8_t {
 
 struct Verdict {
   Action action = Action::deliver;
-  bool asking = false;      ///< with follow: ASKING directly before it
-  bool patch_map = false;   ///< the slot belongs to the named node
-  bool refresh = false;     ///< ask for a fresh map
-  bool close_node = false;  ///< close ALL connections to the node that answered
-  bool node_failed = false; ///< the node counts as failed when it is asked for its view
-  bool same_node = false;   ///< with retry: not a question of who owns the slot
-  bool pause = false;       ///< backoff before the next attempt
+  bool asking = false;       ///< with follow: ASKING directly before it
+  bool patch_map = false;    ///< the slot belongs to the named node
+  bool refresh = false;      ///< ask for a fresh map
+  bool close_node = false;   ///< close ALL connections to the node that answered
+  bool node_failed = false;  ///< the node counts as failed when it is asked for its view
+  bool same_node = false;    ///< with retry: not a question of who owns the slot
+  bool pause = false;        ///< backoff before the next attempt
   /// What the caller is told if this was the last word (deliver, or the deadline comes first).
   ErrorCode code = ErrorCode::server;
   Outcome outcome = Outcome::rejected;

@@ -31,7 +31,8 @@ Cluster::Cluster(ClusterOptions options) : options_(std::move(options)) {
     create();
   } catch (...) {
     // Detached servers would outlive a cluster that was never handed to anybody.
-    for (const auto& node : nodes_) node->server->kill();
+    for (const auto& node : nodes_)
+      node->server->kill();
     throw;
   }
 }
@@ -156,8 +157,10 @@ void Cluster::start_nodes(const std::vector<std::size_t>& which) {
 void Cluster::create() {
   std::vector<std::size_t> primaries;
   std::vector<std::size_t> replicas;
-  for (int i = 0; i < options_.primaries; ++i) primaries.push_back(add_node());
-  for (int i = 0; i < options_.primaries * options_.replicas; ++i) replicas.push_back(add_node());
+  for (int i = 0; i < options_.primaries; ++i)
+    primaries.push_back(add_node());
+  for (int i = 0; i < options_.primaries * options_.replicas; ++i)
+    replicas.push_back(add_node());
   std::vector<std::size_t> all = primaries;
   all.insert(all.end(), replicas.begin(), replicas.end());
   start_nodes(all);
@@ -179,7 +182,8 @@ void Cluster::create() {
 
 /// Distinct epochs from the start, so that no node has to settle a collision later.
 void Cluster::set_epochs(const std::vector<std::size_t>& newcomers, std::uint64_t after) {
-  for (const auto index : newcomers) server(index).command("CLUSTER", "SET-CONFIG-EPOCH", ++after);
+  for (const auto index : newcomers)
+    server(index).command("CLUSTER", "SET-CONFIG-EPOCH", ++after);
 }
 
 void Cluster::meet(const std::vector<std::size_t>& newcomers) {
@@ -223,11 +227,17 @@ std::size_t Cluster::size() const {
   return nodes_.size();
 }
 
-bool Cluster::removed(std::size_t node) const { return at(node).removed; }
+bool Cluster::removed(std::size_t node) const {
+  return at(node).removed;
+}
 
-Server& Cluster::server(std::size_t node) const { return *at(node).server; }
+Server& Cluster::server(std::size_t node) const {
+  return *at(node).server;
+}
 
-const ServerBinaries& Cluster::binaries() const { return *options_.binaries; }
+const ServerBinaries& Cluster::binaries() const {
+  return *options_.binaries;
+}
 
 std::vector<std::size_t> Cluster::members() const {
   const std::lock_guard lock(nodes_mutex_);
@@ -304,7 +314,8 @@ std::vector<ClusterNode> Cluster::nodes() const {
   const auto seen = any_view();
   std::map<std::string, std::size_t> index_by_id;
   const auto all = members();
-  for (const auto index : all) index_by_id[id(index)] = index;
+  for (const auto index : all)
+    index_by_id[id(index)] = index;
   std::vector<ClusterNode> result;
   for (const auto index : all) {
     ClusterNode node;
@@ -321,7 +332,8 @@ std::vector<ClusterNode> Cluster::nodes() const {
       const auto primary = index_by_id.find(line->primary_id);
       if (primary != index_by_id.end()) node.primary = primary->second;
       node.slots = line->slots;
-      for (const auto& range : line->slots) node.slot_total += range.size();
+      for (const auto& range : line->slots)
+        node.slot_total += range.size();
       node.config_epoch = line->config_epoch;
     }
     result.push_back(std::move(node));
@@ -365,7 +377,8 @@ std::vector<std::size_t> Cluster::replicas_of(std::size_t primary) const {
 std::vector<int> Cluster::slots_of(std::size_t index) const {
   std::vector<int> slots;
   for (const auto& range : node(index).slots) {
-    for (int slot = range.first; slot <= range.last; ++slot) slots.push_back(slot);
+    for (int slot = range.first; slot <= range.last; ++slot)
+      slots.push_back(slot);
   }
   return slots;
 }
@@ -380,9 +393,8 @@ std::size_t Cluster::owner_of(int slot) const {
       // killed a moment ago: it has no vote
     }
   }
-  const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto most = std::max_element(
+      votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != votes.end()) {
     for (const auto index : running_members()) {
       if (id(index) == most->first) return index;
@@ -403,9 +415,13 @@ int Cluster::slot_of(std::string_view key) const {
   throw Error("no node of the cluster answers: " + last);
 }
 
-std::size_t Cluster::owner_of_key(std::string_view key) const { return owner_of(slot_of(key)); }
+std::size_t Cluster::owner_of_key(std::string_view key) const {
+  return owner_of(slot_of(key));
+}
 
-std::string Cluster::uri() const { return uri(members()); }
+std::string Cluster::uri() const {
+  return uri(members());
+}
 
 std::string Cluster::uri(const std::vector<std::size_t>& seeds) const {
   UriParts parts{.scheme = "cluster",

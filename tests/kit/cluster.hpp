@@ -32,10 +32,10 @@ struct NodeState {
 
 struct ClusterOptions {
   int primaries = 3;
-  int replicas = 0;                      ///< of each primary
+  int replicas = 0;  ///< of each primary
   milliseconds node_timeout{2000};
   bool appendonly = false;
-  std::vector<ConfigLine> config{};        ///< for every node, after the kit's lines
+  std::vector<ConfigLine> config{};  ///< for every node, after the kit's lines
   /// Every node gets an address of its own (127.A.B.N, one port for all); else all nodes are on
   /// 127.0.0.1 with ports of their own.
   bool own_addresses = false;
@@ -48,7 +48,7 @@ struct ClusterOptions {
   bool tls = false;  ///< certificates name each node's address (IP SAN) and hostname (DNS SAN)
   /// Changes a node's certificate before it is issued (wrong name, expired ...).
   std::function<void(std::size_t node, CertificateOptions&)> certificate{};
-  std::string user{};      ///< see ServerOptions
+  std::string user{};  ///< see ServerOptions
   std::string password{};
 
   std::filesystem::path dir{};  ///< of all nodes; empty: a TempDir
@@ -63,17 +63,17 @@ struct ClusterOptions {
 /// A node as the cluster itself describes it, joined with what the kit knows.
 struct ClusterNode {
   std::size_t index = 0;
-  std::string name{};       ///< "n1"
+  std::string name{};  ///< "n1"
   std::string id{};
   Address address{};
   std::string hostname{};
-  bool running = false;   ///< its process runs
+  bool running = false;  ///< its process runs
   bool is_primary = false;
   std::optional<std::size_t> primary{};  ///< index of a replica's primary
   std::vector<SlotRange> slots{};
   int slot_total = 0;
   std::uint64_t config_epoch = 0;
-  bool in_trouble = false;             ///< flagged fail, fail?, handshake or noaddr by the others
+  bool in_trouble = false;  ///< flagged fail, fail?, handshake or noaddr by the others
 };
 
 /// Nodes are named by an index that never changes and is never used again: 0 .. P-1 are the first
@@ -95,10 +95,10 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
 
   // --- what there is -----------------------------------------------------------------------
-  std::size_t size() const;                       ///< all indexes ever given, removed ones too
+  std::size_t size() const;  ///< all indexes ever given, removed ones too
   bool removed(std::size_t node) const;
-  Server& server(std::size_t node) const;         ///< command(), connect(), counts, log
-  std::vector<std::size_t> members() const;       ///< indexes that were not removed
+  Server& server(std::size_t node) const;    ///< command(), connect(), counts, log
+  std::vector<std::size_t> members() const;  ///< indexes that were not removed
   std::vector<NodeState> state() const;
   /// As the first running node that is not cut off sees it.
   std::vector<ClusterNode> nodes() const;
@@ -107,12 +107,12 @@ class Cluster {
   ClusterView view(std::size_t node) const;
   std::string id(std::size_t node) const;
   std::optional<std::size_t> index_of(std::string_view id_or_name_or_address) const;
-  std::vector<std::size_t> primaries() const;     ///< that own slots
+  std::vector<std::size_t> primaries() const;  ///< that own slots
   std::vector<std::size_t> replicas_of(std::size_t primary) const;
   /// The running node that owns the slot in the view of most; throws if there is none.
   std::size_t owner_of(int slot) const;
   std::size_t owner_of_key(std::string_view key) const;
-  int slot_of(std::string_view key) const;        ///< asks a server: CLUSTER KEYSLOT
+  int slot_of(std::string_view key) const;  ///< asks a server: CLUSTER KEYSLOT
   /// "valkey+cluster://127.0.0.1:12001,...", with TLS "valkeys+cluster://...?ca=FILE"; credentials
   /// included. Names instead of addresses where hostnames are announced.
   std::string uri() const;
@@ -137,7 +137,7 @@ class Cluster {
 
   // --- things that happen to it ------------------------------------------------------------
   void kill(std::size_t node, int signal = SIGKILL);
-  void stop(std::size_t node);    ///< SIGTERM and wait
+  void stop(std::size_t node);  ///< SIGTERM and wait
   void pause(std::size_t node) { kill(node, SIGSTOP); }
   void resume(std::size_t node) { kill(node, SIGCONT); }
   /// Ends it if it runs and starts it with its data, on the same or on another address. Returns
@@ -231,9 +231,9 @@ class Cluster {
   LoopbackNet net_;                           // guarded by nodes_mutex_
   Port common_port_;                          // held with own addresses, which share one port
   Port common_bus_port_;
-  std::uint16_t common_number_ = 0;           // fixed after construction; 0: ports of their own
-  std::uint16_t common_bus_number_ = 0;       // fixed after construction
-  std::vector<Port> spare_ports_;             // guarded by nodes_mutex_
+  std::uint16_t common_number_ = 0;      // fixed after construction; 0: ports of their own
+  std::uint16_t common_bus_number_ = 0;  // fixed after construction
+  std::vector<Port> spare_ports_;        // guarded by nodes_mutex_
 };
 
 }  // namespace slotwise::kit

@@ -40,7 +40,8 @@ class Lanes {
   static constexpr std::size_t count = 32;
 
   explicit Lanes(Server& server) : server_(server) {
-    while (lanes_.size() < count) lanes_.push_back(server.connect());
+    while (lanes_.size() < count)
+      lanes_.push_back(server.connect());
   }
 
   void set_slots(const std::vector<int>& slots, const char* state, const std::string& node_id) {
@@ -50,8 +51,8 @@ class Lanes {
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const auto reply = lanes_[i].read();
       if (reply.is_error()) {
-        throw Error(fmt::format("{}: SETSLOT {} {}: {}", server_.name(), slots[i], state,
-                                reply.text));
+        throw Error(
+            fmt::format("{}: SETSLOT {} {}: {}", server_.name(), slots[i], state, reply.text));
       }
     }
   }
@@ -93,7 +94,9 @@ Address Cluster::spare_address() {
   return {"127.0.0.1", spare_ports_.back().number()};
 }
 
-void Cluster::meet_again() { meet(running_members()); }
+void Cluster::meet_again() {
+  meet(running_members());
+}
 
 /// The slots of the range that are not at `to`, by their present owner.
 std::map<std::size_t, std::vector<int>> Cluster::elsewhere(int first, int last,
@@ -116,7 +119,8 @@ std::map<std::size_t, std::vector<int>> Cluster::elsewhere(int first, int last,
 }
 
 void Cluster::migrate(int first, int last, std::size_t to) {
-  for (const auto& [from, slots] : elsewhere(first, last, to)) move_slots(from, slots, to);
+  for (const auto& [from, slots] : elsewhere(first, last, to))
+    move_slots(from, slots, to);
 }
 
 void Cluster::migrate_legacy(int first, int last, std::size_t to,
@@ -125,7 +129,8 @@ void Cluster::migrate_legacy(int first, int last, std::size_t to,
     say(fmt::format("moving {} from {} to {} key by key", text_of(slots), at(from).name,
                     at(to).name));
     if (between) {
-      for (const int slot : slots) SlotMigration(*this, slot, from, to).finish(between);
+      for (const int slot : slots)
+        SlotMigration(*this, slot, from, to).finish(between);
     } else {
       migrate_key_by_key(from, slots, to);
     }
@@ -150,8 +155,7 @@ void Cluster::move_slots(std::size_t from, const std::vector<int>& slots, std::s
   say(fmt::format("moved {} from {} to {}", text_of(slots), at(from).name, at(to).name));
 }
 
-void Cluster::migrate_atomically(std::size_t from, const std::vector<int>& slots,
-                                 std::size_t to) {
+void Cluster::migrate_atomically(std::size_t from, const std::vector<int>& slots, std::size_t to) {
   auto& source = server(from);
   std::vector<std::string> command{"CLUSTER", "MIGRATESLOTS", "SLOTSRANGE"};
   std::string ranges;
@@ -183,13 +187,11 @@ void Cluster::migrate_atomically(std::size_t from, const std::vector<int>& slots
   });
   if (state != "success") {
     throw Error(fmt::format("slots {} did not move from {} to {}: {} ({}); its log ends with:\n{}",
-                            ranges, at(from).name, at(to).name, state, message,
-                            source.log_tail()));
+                            ranges, at(from).name, at(to).name, state, message, source.log_tail()));
   }
 }
 
-void Cluster::migrate_key_by_key(std::size_t from, const std::vector<int>& slots,
-                                 std::size_t to) {
+void Cluster::migrate_key_by_key(std::size_t from, const std::vector<int>& slots, std::size_t to) {
   std::vector<std::unique_ptr<Lanes>> others;
   for (const auto& other : nodes()) {
     if (other.index == from || other.index == to || !other.is_primary || !other.running) continue;
@@ -201,27 +203,31 @@ void Cluster::migrate_key_by_key(std::size_t from, const std::vector<int>& slots
   const auto target_id = id(to);
   for (std::size_t done = 0; done < slots.size(); done += Lanes::count) {
     const auto begin = slots.begin() + static_cast<std::ptrdiff_t>(done);
-    const auto end = slots.begin() +
-                     static_cast<std::ptrdiff_t>(std::min(done + Lanes::count, slots.size()));
+    const auto end =
+        slots.begin() + static_cast<std::ptrdiff_t>(std::min(done + Lanes::count, slots.size()));
     const std::vector<int> batch(begin, end);
     target.set_slots(batch, "IMPORTING", source_id);
     source.set_slots(batch, "MIGRATING", target_id);
-    for (const int slot : batch) SlotMigration::marked(*this, slot, from, to).move_keys();
+    for (const int slot : batch)
+      SlotMigration::marked(*this, slot, from, to).move_keys();
     target.set_slots(batch, "NODE", target_id);
     source.set_slots(batch, "NODE", target_id);
-    for (const auto& other : others) other->set_slots(batch, "NODE", target_id);
+    for (const auto& other : others)
+      other->set_slots(batch, "NODE", target_id);
   }
 }
 
 std::vector<std::size_t> Cluster::add_nodes_for(int shards) {
   const auto seen = any_view();
   std::uint64_t highest_epoch = 0;
-  for (const auto& line : seen.nodes) highest_epoch = std::max(highest_epoch, line.config_epoch);
+  for (const auto& line : seen.nodes)
+    highest_epoch = std::max(highest_epoch, line.config_epoch);
   std::vector<std::size_t> primaries;
   std::vector<std::size_t> replicas;
   for (int shard = 0; shard < shards; ++shard) {
     primaries.push_back(add_node());
-    for (int i = 0; i < options_.replicas; ++i) replicas.push_back(add_node());
+    for (int i = 0; i < options_.replicas; ++i)
+      replicas.push_back(add_node());
   }
   std::vector<std::size_t> all = primaries;
   all.insert(all.end(), replicas.begin(), replicas.end());
@@ -285,7 +291,8 @@ void Cluster::remove_shard(std::size_t primary) {
 
 void Cluster::empty_and_remove(std::size_t primary, const std::vector<std::size_t>& takers) {
   const auto parts = in_parts(slots_of(primary), takers.size());
-  for (std::size_t i = 0; i < takers.size(); ++i) move_slots(primary, parts[i], takers[i]);
+  for (std::size_t i = 0; i < takers.size(); ++i)
+    move_slots(primary, parts[i], takers[i]);
 
   auto leavers = replicas_of(primary);  // first, so that none takes its primary's place
   leavers.push_back(primary);
@@ -297,8 +304,8 @@ void Cluster::empty_and_remove(std::size_t primary, const std::vector<std::size_
       // Later versions pass a FORGET on, so that others may not know the node any more.
       const auto reply = server(index).try_command("CLUSTER", "FORGET", leaver_id);
       if (reply.is_error() && reply.text.find("Unknown node") == std::string::npos) {
-        throw Error(fmt::format("{} does not forget {}: {}", at(index).name, at(leaver).name,
-                                reply.text));
+        throw Error(
+            fmt::format("{} does not forget {}: {}", at(index).name, at(leaver).name, reply.text));
       }
     }
     changed(leaver);
@@ -343,12 +350,14 @@ std::size_t Cluster::failover(std::size_t node_index) {
 }
 
 void Cluster::reset_counts() {
-  for (const auto index : running_members()) server(index).reset_counts();
+  for (const auto index : running_members())
+    server(index).reset_counts();
 }
 
 std::int64_t Cluster::command_count(const std::string& command) const {
   std::int64_t sum = 0;
-  for (const auto index : running_members()) sum += server(index).command_count(command).calls;
+  for (const auto index : running_members())
+    sum += server(index).command_count(command).calls;
   return sum;
 }
 
@@ -358,13 +367,15 @@ std::int64_t Cluster::command_count(const std::string& command, std::size_t node
 
 std::int64_t Cluster::error_count(const std::string& word) const {
   std::int64_t sum = 0;
-  for (const auto index : running_members()) sum += server(index).error_count(word);
+  for (const auto index : running_members())
+    sum += server(index).error_count(word);
   return sum;
 }
 
 std::int64_t Cluster::connections_received() const {
   std::int64_t sum = 0;
-  for (const auto index : running_members()) sum += server(index).connections_received();
+  for (const auto index : running_members())
+    sum += server(index).connections_received();
   return sum;
 }
 

@@ -25,7 +25,8 @@ Number to_number(std::string_view text) {
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   std::istringstream in{std::string(text)};
-  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  for (std::string part; std::getline(in, part, separator);)
+    parts.push_back(part);
   return parts;
 }
 
@@ -68,7 +69,8 @@ NodeLine read_line(const std::string& line) {
   if (words[3] != "-") node.primary_id = words[3];
   node.config_epoch = to_number<std::uint64_t>(words[6]);
   node.connected = words[7] == "connected";
-  for (std::size_t i = 8; i < words.size(); ++i) read_slots(node, words[i]);
+  for (std::size_t i = 8; i < words.size(); ++i)
+    read_slots(node, words[i]);
   return node;
 }
 

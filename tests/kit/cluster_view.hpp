@@ -26,7 +26,7 @@ std::vector<SlotRange> to_ranges(const std::vector<int>& slots);
 /// One line of CLUSTER NODES.
 struct NodeLine {
   std::string id{};
-  std::string host{};      ///< ip; may be empty
+  std::string host{};  ///< ip; may be empty
   std::uint16_t port = 0;
   std::uint16_t bus_port = 0;
   std::string hostname{};

@@ -40,7 +40,8 @@ Account ask(Server& server, std::size_t index) {
                                         {"CLUSTER", "SLOTS"}});
   std::set<std::string> told;
   for (const auto& range : replies[4].items) {
-    for (std::size_t i = 2; i < range.items.size(); ++i) told.insert(range.at(i).at(2).text);
+    for (std::size_t i = 2; i < range.items.size(); ++i)
+      told.insert(range.at(i).at(2).text);
   }
   return {.index = index,
           .name = server.name(),

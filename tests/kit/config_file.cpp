@@ -32,7 +32,8 @@ std::string config_text(const std::string& word) {
 
 void ConfigFile::write(const std::vector<ConfigLine>& lines) const {
   std::ofstream out(file_, std::ios::trunc);
-  for (const auto& [name, value] : lines) out << name << ' ' << value << '\n';
+  for (const auto& [name, value] : lines)
+    out << name << ' ' << value << '\n';
   if (!out.flush()) throw Error(fmt::format("cannot write {}", file_.string()));
 }
 

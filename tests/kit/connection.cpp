@@ -22,18 +22,30 @@ timeval to_timeval(milliseconds time) {
 
 Reply::Type type_of(int type) {
   switch (type) {
-    case REDIS_REPLY_STRING: return Reply::Type::string;
-    case REDIS_REPLY_ARRAY: return Reply::Type::array;
-    case REDIS_REPLY_INTEGER: return Reply::Type::integer;
-    case REDIS_REPLY_NIL: return Reply::Type::nil;
-    case REDIS_REPLY_STATUS: return Reply::Type::status;
-    case REDIS_REPLY_ERROR: return Reply::Type::error;
-    case REDIS_REPLY_DOUBLE: return Reply::Type::real;
-    case REDIS_REPLY_BOOL: return Reply::Type::boolean;
-    case REDIS_REPLY_MAP: return Reply::Type::map;
-    case REDIS_REPLY_SET: return Reply::Type::set;
-    case REDIS_REPLY_PUSH: return Reply::Type::push;
-    default: return Reply::Type::other;
+    case REDIS_REPLY_STRING:
+      return Reply::Type::string;
+    case REDIS_REPLY_ARRAY:
+      return Reply::Type::array;
+    case REDIS_REPLY_INTEGER:
+      return Reply::Type::integer;
+    case REDIS_REPLY_NIL:
+      return Reply::Type::nil;
+    case REDIS_REPLY_STATUS:
+      return Reply::Type::status;
+    case REDIS_REPLY_ERROR:
+      return Reply::Type::error;
+    case REDIS_REPLY_DOUBLE:
+      return Reply::Type::real;
+    case REDIS_REPLY_BOOL:
+      return Reply::Type::boolean;
+    case REDIS_REPLY_MAP:
+      return Reply::Type::map;
+    case REDIS_REPLY_SET:
+      return Reply::Type::set;
+    case REDIS_REPLY_PUSH:
+      return Reply::Type::push;
+    default:
+      return Reply::Type::other;
   }
 }
 
@@ -44,7 +56,8 @@ Reply convert(const redisReply& from) {
   reply.real = from.type == REDIS_REPLY_DOUBLE ? from.dval : 0;
   if (from.str != nullptr) reply.text.assign(from.str, from.len);
   reply.items.reserve(from.elements);
-  for (std::size_t i = 0; i < from.elements; ++i) reply.items.push_back(convert(*from.element[i]));
+  for (std::size_t i = 0; i < from.elements; ++i)
+    reply.items.push_back(convert(*from.element[i]));
   return reply;
 }
 
@@ -65,7 +78,9 @@ std::string Address::to_string() const {
                                              : fmt::format("[{}]:{}", host, port);
 }
 
-void Connection::Closer::operator()(redisContext* context) const noexcept { redisFree(context); }
+void Connection::Closer::operator()(redisContext* context) const noexcept {
+  redisFree(context);
+}
 
 Connection::Connection(Connection&&) noexcept = default;
 Connection& Connection::operator=(Connection&&) noexcept = default;
@@ -89,8 +104,8 @@ Connection::Connection(const Address& address, ConnectionOptions options)
   if (options_.resp3) {
     std::vector<std::string> hello{"HELLO", "3"};
     if (!options_.password.empty()) {
-      hello.insert(hello.end(), {"AUTH", options_.user.empty() ? "default" : options_.user,
-                                 options_.password});
+      hello.insert(hello.end(),
+                   {"AUTH", options_.user.empty() ? "default" : options_.user, options_.password});
     }
     command_words(hello);
   } else if (!options_.user.empty()) {
@@ -178,7 +193,8 @@ Reply Connection::command_words(const std::vector<std::string>& words) {
 }
 
 std::vector<Reply> Connection::pipeline(const std::vector<std::vector<std::string>>& commands) {
-  for (const auto& words : commands) append(words);
+  for (const auto& words : commands)
+    append(words);
   std::vector<Reply> replies;
   while (replies.size() < commands.size()) {
     Reply reply = read();

@@ -28,24 +28,35 @@ struct Address {
 /// A reply, whole and owned. Independent of the library under test on purpose.
 struct Reply {
   enum class Type : std::uint8_t {
-    nil, string, status, error, integer, real, boolean, array, map, set, push, other
+    nil,
+    string,
+    status,
+    error,
+    integer,
+    real,
+    boolean,
+    array,
+    map,
+    set,
+    push,
+    other
   };
 
   Type type = Type::nil;
-  std::string text{};           ///< string, status, error, other; a real as it came
-  std::int64_t integer = 0;   ///< integer, boolean
+  std::string text{};        ///< string, status, error, other; a real as it came
+  std::int64_t integer = 0;  ///< integer, boolean
   double real = 0;
-  std::vector<Reply> items{};   ///< array, set, push; a map as key, value, key, value
+  std::vector<Reply> items{};  ///< array, set, push; a map as key, value, key, value
 
   bool is_nil() const noexcept { return type == Type::nil; }
   bool is_error() const noexcept { return type == Type::error; }
   /// Error whose first word is this.
   bool is_error(std::string_view word) const noexcept;
 
-  const std::string& str() const;             ///< throws kit::Error if it is no text
-  std::int64_t num() const;                   ///< integer, or text that is one
-  std::vector<std::string> strings() const;   ///< items as text
-  const Reply& at(std::size_t index) const;   ///< throws if there is none
+  const std::string& str() const;            ///< throws kit::Error if it is no text
+  std::int64_t num() const;                  ///< integer, or text that is one
+  std::vector<std::string> strings() const;  ///< items as text
+  const Reply& at(std::size_t index) const;  ///< throws if there is none
   /// Value of a key in a map or in a flat array of pairs; throws if there is none.
   const Reply& at(std::string_view key) const;
   const Reply* find(std::string_view key) const;
@@ -56,20 +67,20 @@ struct Reply {
 
 /// TLS as the kit's own connections use it.
 struct ClientTls {
-  std::string ca_file{};     ///< empty: the certificate is not verified
+  std::string ca_file{};  ///< empty: the certificate is not verified
   std::string cert_file{};
   std::string key_file{};
   std::string server_name{};  ///< SNI; also verified when ca_file is set and this is not empty
 };
 
 struct ConnectionOptions {
-  std::string user{};      ///< with a password only: AUTH password
+  std::string user{};  ///< with a password only: AUTH password
   std::string password{};
   std::shared_ptr<const ClientTls> tls{};  ///< null: plain
-  bool resp3 = false;                    ///< HELLO 3 after connecting
+  bool resp3 = false;                      ///< HELLO 3 after connecting
   milliseconds connect_limit{2000};
-  milliseconds command_limit{10000};     ///< per command; a slower reply is a kit::Error
-  std::string name{};                      ///< CLIENT SETNAME, so that a test tells them apart
+  milliseconds command_limit{10000};  ///< per command; a slower reply is a kit::Error
+  std::string name{};                 ///< CLIENT SETNAME, so that a test tells them apart
 };
 
 /// One connection. Every call has a time limit; after a kit::Error about the connection itself

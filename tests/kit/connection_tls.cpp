@@ -33,14 +33,19 @@ std::string reason(const SSL* ssl, int result) {
     return text;
   }
   switch (SSL_get_error(ssl, result)) {
-    case SSL_ERROR_ZERO_RETURN: return "closed by the server";
+    case SSL_ERROR_ZERO_RETURN:
+      return "closed by the server";
     case SSL_ERROR_WANT_READ:
-    case SSL_ERROR_WANT_WRITE: return "time limit passed";  // blocking socket: SO_RCVTIMEO
-    default: return saved_errno != 0 ? std::strerror(saved_errno) : "closed by the server";
+    case SSL_ERROR_WANT_WRITE:
+      return "time limit passed";  // blocking socket: SO_RCVTIMEO
+    default:
+      return saved_errno != 0 ? std::strerror(saved_errno) : "closed by the server";
   }
 }
 
-SSL* ssl_of(redisContext* context) { return static_cast<SSL*>(context->privctx); }
+SSL* ssl_of(redisContext* context) {
+  return static_cast<SSL*>(context->privctx);
+}
 
 ssize_t failed(redisContext* context, int result) {
   const auto text = reason(ssl_of(context), result);
@@ -67,7 +72,9 @@ ssize_t tls_write(redisContext* context) {
   return sent > 0 ? sent : failed(context, sent);
 }
 
-void tls_free(void* ssl) { SSL_free(static_cast<SSL*>(ssl)); }
+void tls_free(void* ssl) {
+  SSL_free(static_cast<SSL*>(ssl));
+}
 
 void close_socket(redisContext* context) {
   if (context->fd >= 0) ::close(context->fd);

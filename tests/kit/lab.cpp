@@ -19,7 +19,8 @@ namespace {
 
 std::string upper(std::string_view text) {
   std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char& c : result)
+    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return result;
 }
 
@@ -163,7 +164,8 @@ void Lab::down(const fs::path& dir, Progress progress) {
     throw Error(fmt::format("there is no lab in {}", folder.string()));
   }
   const auto running = running_in(folder);
-  for (const auto& process : running) send_signal(process, SIGKILL);
+  for (const auto& process : running)
+    send_signal(process, SIGKILL);
   wait_until([&] { return std::none_of(running.begin(), running.end(), is_running); },
              milliseconds(10000), "the lab's servers to end");
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -175,7 +177,9 @@ void Lab::down(const fs::path& dir, Progress progress) {
   if (progress) progress(fmt::format("{} servers ended", running.size()));
 }
 
-std::string Lab::uri() const { return cluster_ ? cluster_->uri() : sentinels_->uri(); }
+std::string Lab::uri() const {
+  return cluster_ ? cluster_->uri() : sentinels_->uri();
+}
 
 std::string Lab::description() const {
   const auto binaries = ServerBinaries::in(options_.servers);
@@ -191,7 +195,9 @@ std::string Lab::description() const {
   return text + (options_.tls ? ", TLS" : "");
 }
 
-std::vector<LabNode> Lab::status() const { return cluster_ ? cluster_status() : sentinel_status(); }
+std::vector<LabNode> Lab::status() const {
+  return cluster_ ? cluster_status() : sentinel_status();
+}
 
 std::vector<LabNode> Lab::cluster_status() const {
   std::vector<ClusterNode> seen;
@@ -204,9 +210,8 @@ std::vector<LabNode> Lab::cluster_status() const {
   for (const auto index : cluster_->members()) {
     LabNode node;
     fill_process(node, cluster_->server(index));
-    const auto found = std::find_if(seen.begin(), seen.end(), [&](const ClusterNode& other) {
-      return other.index == index;
-    });
+    const auto found = std::find_if(seen.begin(), seen.end(),
+                                    [&](const ClusterNode& other) { return other.index == index; });
     if (found != seen.end()) {
       node.hostname = found->hostname;
       node.role = found->is_primary ? "primary" : "replica";
@@ -261,7 +266,8 @@ Cluster& Lab::need_cluster(std::string_view command) const {
 std::size_t Lab::cluster_node(std::string_view name) const {
   if (const auto index = cluster_->index_of(name)) return *index;
   std::string known;
-  for (const auto index : cluster_->members()) known += " " + cluster_->server(index).name();
+  for (const auto index : cluster_->members())
+    known += " " + cluster_->server(index).name();
   throw Error(fmt::format("there is no node '{}'; there are{}", name, known));
 }
 
@@ -299,9 +305,13 @@ Address Lab::spare_address() {
   return cluster_ ? cluster_->spare_address() : sentinels_->spare_address();
 }
 
-void Lab::add_shards(int count) { need_cluster("add-shards").add_shards(count); }
+void Lab::add_shards(int count) {
+  need_cluster("add-shards").add_shards(count);
+}
 
-void Lab::remove_shards(int count) { need_cluster("remove-shards").remove_shards(count); }
+void Lab::remove_shards(int count) {
+  need_cluster("remove-shards").remove_shards(count);
+}
 
 void Lab::migrate(int first, int last, std::string_view to, bool legacy) {
   auto& cluster = need_cluster("migrate");

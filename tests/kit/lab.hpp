@@ -18,9 +18,9 @@ struct LabOptions {
   std::filesystem::path dir{};
   int primaries = 3;
   int replicas = 1;
-  int sentinels = 0;          ///< more than 0: a sentinel set (primaries must be 1), no cluster
+  int sentinels = 0;  ///< more than 0: a sentinel set (primaries must be 1), no cluster
   bool tls = false;
-  bool hostnames = false;     ///< cluster only: nN.lab.test; implies own_addresses
+  bool hostnames = false;  ///< cluster only: nN.lab.test; implies own_addresses
   bool own_addresses = false;
   bool appendonly = false;
   milliseconds node_timeout{2000};
@@ -28,21 +28,21 @@ struct LabOptions {
   std::string password{};
   std::vector<ConfigLine> config{};
   Lifetime lifetime = Lifetime::detached;  ///< with_test: everything ends with this process
-  std::filesystem::path servers{};           ///< a bin folder; empty: ServerBinaries::find()
+  std::filesystem::path servers{};         ///< a bin folder; empty: ServerBinaries::find()
 };
 
 struct LabNode {
-  std::string name{};      ///< "n1"; sentinel sets: "s1" (data), "w1" (sentinel)
+  std::string name{};  ///< "n1"; sentinel sets: "s1" (data), "w1" (sentinel)
   Address address{};
   std::string hostname{};
-  pid_t pid = 0;         ///< 0 when it does not run
-  std::string state{};     ///< "up", "down", "stopped" (SIGSTOP)
-  std::string role{};      ///< "primary", "replica", "sentinel", "?"
-  std::string follows{};   ///< name of a replica's primary
-  std::string slots{};     ///< "0-5460 5462"
+  pid_t pid = 0;          ///< 0 when it does not run
+  std::string state{};    ///< "up", "down", "stopped" (SIGSTOP)
+  std::string role{};     ///< "primary", "replica", "sentinel", "?"
+  std::string follows{};  ///< name of a replica's primary
+  std::string slots{};    ///< "0-5460 5462"
   int slot_total = 0;
-  std::string id{};        ///< cluster node id
-  std::string trouble{};   ///< "fail", "link down" ...; empty if well
+  std::string id{};       ///< cluster node id
+  std::string trouble{};  ///< "fail", "link down" ...; empty if well
 };
 
 /// All methods throw kit::Error. Any number of processes may work on one folder at a time: the

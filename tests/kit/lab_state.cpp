@@ -34,10 +34,14 @@ class Lock {
 };
 
 json to_json(const NodeState& node) {
-  return {{"name", node.name},         {"host", node.address.host},
-          {"port", node.address.port}, {"bus_port", node.bus_port},
-          {"hostname", node.hostname}, {"pid", node.process.pid},
-          {"start_time", node.process.start_time}, {"removed", node.removed}};
+  return {{"name", node.name},
+          {"host", node.address.host},
+          {"port", node.address.port},
+          {"bus_port", node.bus_port},
+          {"hostname", node.hostname},
+          {"pid", node.process.pid},
+          {"start_time", node.process.start_time},
+          {"removed", node.removed}};
 }
 
 NodeState node_from(const json& from) {
@@ -83,7 +87,9 @@ LabOptions options_from(const json& from) {
 
 }  // namespace
 
-bool LabStateFile::exists() const { return fs::exists(file()); }
+bool LabStateFile::exists() const {
+  return fs::exists(file());
+}
 
 LabState LabStateFile::read() const {
   if (!exists()) throw Error(fmt::format("there is no lab in {}", dir_.string()));
@@ -98,7 +104,8 @@ LabState LabStateFile::read_locked() const {
     LabState state;
     state.options = options_from(all.at("options"));
     state.options.dir = dir_;
-    for (const auto& node : all.at("nodes")) state.nodes.push_back(node_from(node));
+    for (const auto& node : all.at("nodes"))
+      state.nodes.push_back(node_from(node));
     return state;
   } catch (const json::exception& error) {
     throw Error(fmt::format("{} is not a lab's state: {}", file().string(), error.what()));
@@ -112,7 +119,8 @@ void LabStateFile::write(const LabState& state) const {
 
 void LabStateFile::write_locked(const LabState& state) const {
   json nodes = json::array();
-  for (const auto& node : state.nodes) nodes.push_back(to_json(node));
+  for (const auto& node : state.nodes)
+    nodes.push_back(to_json(node));
   const json all = {{"options", to_json(state.options)}, {"nodes", std::move(nodes)}};
   const auto next = dir_ / "lab.json.new";
   std::ofstream out(next, std::ios::trunc);

@@ -155,6 +155,8 @@ std::string LoopbackNet::address(int n) const {
   return prefix_ + std::to_string(n);
 }
 
-std::string LoopbackNet::next() { return address(++last_); }
+std::string LoopbackNet::next() {
+  return address(++last_);
+}
 
 }  // namespace slotwise::kit

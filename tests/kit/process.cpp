@@ -24,7 +24,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool lives(char state) { return state != 0 && state != 'Z' && state != 'X'; }
+bool lives(char state) {
+  return state != 0 && state != 'Z' && state != 'X';
+}
 
 std::string_view file_name(std::string_view path) {
   const auto slash = path.rfind('/');
@@ -112,7 +114,9 @@ Process Process::attach(ProcessId id) {
   return process;
 }
 
-Process::Process(Process&& other) noexcept { *this = std::move(other); }
+Process::Process(Process&& other) noexcept {
+  *this = std::move(other);
+}
 
 Process& Process::operator=(Process&& other) noexcept {
   if (this == &other) return *this;
@@ -187,7 +191,8 @@ std::string tail_of(const fs::path& file, std::size_t lines) {
   const auto size = static_cast<std::streamoff>(in.tellg());
   in.seekg(std::max<std::streamoff>(0, size - 65536));
   std::string text{std::istreambuf_iterator<char>(in), {}};
-  while (!text.empty() && text.back() == '\n') text.pop_back();
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
   std::size_t start = text.size();
   for (std::size_t i = 0; i < lines && start != std::string::npos && start > 0; ++i) {
     start = text.rfind('\n', start - 1);

@@ -44,9 +44,9 @@ enum class Lifetime : std::uint8_t {
 };
 
 struct ProcessOptions {
-  std::vector<std::string> command{};    ///< argv; the first is a path
-  std::filesystem::path working_dir{};   ///< empty: this process's
-  std::filesystem::path log_file{};      ///< stdout and stderr are appended; empty: /dev/null
+  std::vector<std::string> command{};   ///< argv; the first is a path
+  std::filesystem::path working_dir{};  ///< empty: this process's
+  std::filesystem::path log_file{};     ///< stdout and stderr are appended; empty: /dev/null
   std::vector<std::pair<std::string, std::string>> environment{};  ///< added to the inherited one
   Lifetime lifetime = Lifetime::with_test;
 };
@@ -96,7 +96,7 @@ class Process {
   void reap_if_ended();
 
   ProcessId id_;
-  bool child_ = false;     // ours to waitpid()
+  bool child_ = false;  // ours to waitpid()
   bool detached_ = false;
   bool ended_ = false;
   std::optional<int> wait_status_;
@@ -108,7 +108,6 @@ std::string tail_of(const std::filesystem::path& file, std::size_t lines = 20);
 
 /// Runs a command to its end with a time limit and gives its output (stdout and stderr together).
 /// Throws kit::Error on a non-zero exit or when the limit passes.
-std::string run(const std::vector<std::string>& command,
-                milliseconds limit = milliseconds(10000));
+std::string run(const std::vector<std::string>& command, milliseconds limit = milliseconds(10000));
 
 }  // namespace slotwise::kit

@@ -42,12 +42,12 @@ class ForkThread {
  private:
   ForkThread() {
     // A process forked from a test has the object but not the thread: it makes its own.
-    static const int registered = ::pthread_atfork([] { instance_mutex().lock(); },
-                                                   [] { instance_mutex().unlock(); },
-                                                   [] {
-                                                     instance_ = nullptr;
-                                                     instance_mutex().unlock();
-                                                   });
+    static const int registered =
+        ::pthread_atfork([] { instance_mutex().lock(); }, [] { instance_mutex().unlock(); },
+                         [] {
+                           instance_ = nullptr;
+                           instance_mutex().unlock();
+                         });
     static_cast<void>(registered);
     std::thread([this] { serve(); }).detach();
   }
@@ -110,7 +110,8 @@ void mark_all_close_on_exec() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const int end = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 65536));
-  for (int fd = 3; fd < end; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  for (int fd = 3; fd < end; ++fd)
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
 [[noreturn]] void run_child(const ChildPlan& plan) {
@@ -123,7 +124,8 @@ void mark_all_close_on_exec() {
   }
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);
+  for (int signal = 1; signal < NSIG; ++signal)
+    ::sigaction(signal, &standard, nullptr);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -200,10 +202,12 @@ ProcessId spawn(const ProcessOptions& options) {
   if (options.command.empty()) throw Error("cannot start a process without a command");
   ChildPlan plan;
   std::vector<std::string> words = options.command;
-  for (auto& word : words) plan.argv.push_back(word.data());
+  for (auto& word : words)
+    plan.argv.push_back(word.data());
   plan.argv.push_back(nullptr);
   std::vector<std::string> extra;
-  for (const auto& [name, value] : options.environment) extra.push_back(name + "=" + value);
+  for (const auto& [name, value] : options.environment)
+    extra.push_back(name + "=" + value);
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view have(*entry);
     const bool replaced = std::any_of(extra.begin(), extra.end(), [&](const std::string& with) {
@@ -211,7 +215,8 @@ ProcessId spawn(const ProcessOptions& options) {
     });
     if (!replaced) plan.envp.push_back(*entry);
   }
-  for (auto& entry : extra) plan.envp.push_back(entry.data());
+  for (auto& entry : extra)
+    plan.envp.push_back(entry.data());
   plan.envp.push_back(nullptr);
 
   const std::string working_dir = options.working_dir.string();

@@ -57,15 +57,21 @@ const Reply& Reply::at(std::string_view key) const {
 
 std::string Reply::to_string() const {
   switch (type) {
-    case Type::nil: return "nil";
-    case Type::integer: return std::to_string(integer);
-    case Type::boolean: return integer != 0 ? "true" : "false";
-    case Type::error: return "error '" + text + "'";
+    case Type::nil:
+      return "nil";
+    case Type::integer:
+      return std::to_string(integer);
+    case Type::boolean:
+      return integer != 0 ? "true" : "false";
+    case Type::error:
+      return "error '" + text + "'";
     case Type::array:
     case Type::map:
     case Type::set:
-    case Type::push: break;
-    default: return "'" + text + "'";
+    case Type::push:
+      break;
+    default:
+      return "'" + text + "'";
   }
   std::string all = "[";
   for (const auto& item : items) {

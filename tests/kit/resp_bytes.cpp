@@ -8,18 +8,31 @@ namespace {
 
 std::string aggregate(char type, std::size_t count, const std::vector<std::string>& items) {
   std::string bytes = fmt::format("{}{}\r\n", type, count);
-  for (const auto& item : items) bytes += item;
+  for (const auto& item : items)
+    bytes += item;
   return bytes;
 }
 
 }  // namespace
 
-std::string simple(std::string_view text) { return fmt::format("+{}\r\n", text); }
-std::string error(std::string_view text) { return fmt::format("-{}\r\n", text); }
-std::string integer(std::int64_t value) { return fmt::format(":{}\r\n", value); }
-std::string bulk(std::string_view bytes) { return fmt::format("${}\r\n{}\r\n", bytes.size(), bytes); }
-std::string nil2() { return "$-1\r\n"; }
-std::string nil3() { return "_\r\n"; }
+std::string simple(std::string_view text) {
+  return fmt::format("+{}\r\n", text);
+}
+std::string error(std::string_view text) {
+  return fmt::format("-{}\r\n", text);
+}
+std::string integer(std::int64_t value) {
+  return fmt::format(":{}\r\n", value);
+}
+std::string bulk(std::string_view bytes) {
+  return fmt::format("${}\r\n{}\r\n", bytes.size(), bytes);
+}
+std::string nil2() {
+  return "$-1\r\n";
+}
+std::string nil3() {
+  return "_\r\n";
+}
 
 std::string array(const std::vector<std::string>& encoded_items) {
   return aggregate('*', encoded_items.size(), encoded_items);
@@ -40,7 +53,8 @@ std::string map(const std::vector<std::pair<std::string, std::string>>& encoded_
 
 std::string bulks(const std::vector<std::string>& items) {
   std::vector<std::string> encoded;
-  for (const auto& item : items) encoded.push_back(bulk(item));
+  for (const auto& item : items)
+    encoded.push_back(bulk(item));
   return array(encoded);
 }
 

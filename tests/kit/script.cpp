@@ -12,8 +12,8 @@ namespace {
 
 bool is_container(std::string_view name) {
   static constexpr std::array<std::string_view, 14> containers = {
-      "ACL",    "CLIENT",   "CLUSTER", "COMMAND", "CONFIG",   "FUNCTION", "LATENCY",
-      "MEMORY", "OBJECT",   "PUBSUB",  "SCRIPT",  "SENTINEL", "XGROUP",   "XINFO"};
+      "ACL",    "CLIENT", "CLUSTER", "COMMAND", "CONFIG",   "FUNCTION", "LATENCY",
+      "MEMORY", "OBJECT", "PUBSUB",  "SCRIPT",  "SENTINEL", "XGROUP",   "XINFO"};
   return std::any_of(containers.begin(), containers.end(),
                      [&](std::string_view container) { return same_name(container, name); });
 }
@@ -30,8 +30,8 @@ bool begins_with(const Command& command, const Command& leading_words) {
   if (leading_words.size() > command.size()) return false;
   const std::size_t in_any_case = !command.empty() && is_container(command[0]) ? 2 : 1;
   for (std::size_t i = 0; i < leading_words.size(); ++i) {
-    const bool same = i < in_any_case ? same_name(command[i], leading_words[i])
-                                      : command[i] == leading_words[i];
+    const bool same =
+        i < in_any_case ? same_name(command[i], leading_words[i]) : command[i] == leading_words[i];
     if (!same) return false;
   }
   return true;
@@ -41,7 +41,8 @@ void Script::once(const Command& leading_words, std::vector<ScriptedReply> repli
   auto found = std::find_if(once_.begin(), once_.end(),
                             [&](const Once& rule) { return rule.words == leading_words; });
   if (found == once_.end()) found = once_.insert(once_.end(), {leading_words, {}});
-  for (auto& reply : replies) found->replies.push_back(std::move(reply));
+  for (auto& reply : replies)
+    found->replies.push_back(std::move(reply));
 }
 
 void Script::always(const Command& leading_words, Handler handler) {
@@ -55,7 +56,8 @@ void Script::clear() {
 
 std::size_t Script::once_left() const {
   std::size_t left = 0;
-  for (const auto& rule : once_) left += rule.replies.size();
+  for (const auto& rule : once_)
+    left += rule.replies.size();
   return left;
 }
 
@@ -80,7 +82,8 @@ std::vector<Script::Handler> Script::handlers_for(const Command& command) const 
     return a->words.size() > b->words.size();
   });
   std::vector<Handler> handlers;
-  for (const auto* rule : matching) handlers.push_back(rule->handler);
+  for (const auto* rule : matching)
+    handlers.push_back(rule->handler);
   return handlers;
 }
 

@@ -58,7 +58,8 @@ ScriptedLoop::~ScriptedLoop() {
   }
   wake();
   thread_.join();
-  for (const auto& [number, peer] : peers_) ::close(peer.fd);
+  for (const auto& [number, peer] : peers_)
+    ::close(peer.fd);
   if (listen_fd_ >= 0) ::close(listen_fd_);
   ::close(wake_fd_);
 }
@@ -169,7 +170,8 @@ void ScriptedLoop::run() {
       if ((fds[i + 2].revents & ~POLLOUT) != 0) read_from(numbers[i]);
     }
     const std::lock_guard lock(mutex_);
-    for (auto& [number, peer] : peers_) flush(peer);
+    for (auto& [number, peer] : peers_)
+      flush(peer);
     close_finished();
   }
 }
@@ -241,7 +243,8 @@ void ScriptedLoop::read_from(int number) {
     }
     record.garbage = peer.parser.garbage();
   }
-  for (const auto& command : commands) answer(number, command);
+  for (const auto& command : commands)
+    answer(number, command);
 }
 
 void ScriptedLoop::answer(int number, const Command& command) {

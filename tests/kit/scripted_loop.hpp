@@ -42,9 +42,9 @@ class ScriptedLoop {
   void close(int connection, bool reset);
   void reset_counts();
 
-  std::string host;          // fixed at construction
-  std::uint16_t port = 0;    // fixed at construction
-  std::string id;            // fixed at construction
+  std::string host;                  // fixed at construction
+  std::uint16_t port = 0;            // fixed at construction
+  std::string id;                    // fixed at construction
   std::shared_ptr<ScriptedMap> map;  // fixed at construction
 
   mutable std::mutex mutex_;
@@ -70,9 +70,9 @@ class ScriptedLoop {
     ScriptedSession session;
     CommandParser parser;
     std::deque<Piece> pieces;
-    bool hung_up = false;   // by close() or by the other side: to be closed by the loop
-    bool closing = false;   // a piece that closes is queued: nothing is answered after it
-    bool blocked = false;   // the socket took less than we had: wait for POLLOUT
+    bool hung_up = false;  // by close() or by the other side: to be closed by the loop
+    bool closing = false;  // a piece that closes is queued: nothing is answered after it
+    bool blocked = false;  // the socket took less than we had: wait for POLLOUT
   };
 
   int open_listener() const;
@@ -92,7 +92,7 @@ class ScriptedLoop {
   int listen_fd_ = -1;
   bool retired_listener_ = false;  // listen_fd_ was shut down: the loop closes it
   bool stopping_ = false;
-  std::map<int, Peer> peers_;      // by number
+  std::map<int, Peer> peers_;  // by number
   int last_number_ = 0;
   std::thread thread_;
 };

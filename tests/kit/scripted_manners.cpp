@@ -86,7 +86,8 @@ ScriptedReply ScriptedManners::hello(ScriptedSession& session, const Command& co
       {bulk("modules"), resp::array({})}};
   if (session.resp3) return resp::map(fields);
   std::vector<std::string> flat;
-  for (const auto& [key, value] : fields) flat.insert(flat.end(), {key, value});
+  for (const auto& [key, value] : fields)
+    flat.insert(flat.end(), {key, value});
   return resp::array(flat);
 }
 
@@ -109,8 +110,9 @@ ScriptedReply ScriptedManners::cluster(const ScriptedSession& session,
   if (same_name(what, "SHARDS")) return map->shards_reply(session.resp3);
   if (same_name(what, "NODES")) return map->nodes_reply(id);
   if (same_name(what, "INFO")) {
-    return resp::bulk("cluster_enabled:1\r\ncluster_state:ok\r\ncluster_slots_assigned:16384\r\n"
-                      "cluster_current_epoch:1\r\ncluster_my_epoch:1\r\n");
+    return resp::bulk(
+        "cluster_enabled:1\r\ncluster_state:ok\r\ncluster_slots_assigned:16384\r\n"
+        "cluster_current_epoch:1\r\ncluster_my_epoch:1\r\n");
   }
   return no_answer(command);
 }
@@ -126,8 +128,8 @@ std::string ScriptedManners::role_reply() const {
   using resp::bulk;
   if (role == "master") return resp::array({bulk("master"), resp::integer(0), resp::array({})});
   if (role == "sentinel") return resp::array({bulk("sentinel"), resp::array({})});
-  return resp::array({bulk("slave"), bulk("127.0.0.1"), resp::integer(6379), bulk("connected"),
-                      resp::integer(0)});
+  return resp::array(
+      {bulk("slave"), bulk("127.0.0.1"), resp::integer(6379), bulk("connected"), resp::integer(0)});
 }
 
 ScriptedReply ScriptedManners::answer(ScriptedSession& session, const Command& command) const {

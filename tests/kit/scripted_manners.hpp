@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "kit/scripted_map.hpp"
 #include "kit/script.hpp"
+#include "kit/scripted_map.hpp"
 
 namespace slotwise::kit {
 
@@ -33,7 +33,8 @@ class ScriptedManners {
   std::optional<std::pair<std::string, std::string>> credentials;
 
   /// NOAUTH, if this command may not be run yet.
-  std::optional<ScriptedReply> refusal(const ScriptedSession& session, const Command& command) const;
+  std::optional<ScriptedReply> refusal(const ScriptedSession& session,
+                                       const Command& command) const;
   ScriptedReply answer(ScriptedSession& session, const Command& command) const;
 
  private:

@@ -15,7 +15,8 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 std::string map_or_flat(const Pairs& encoded, bool resp3) {
   if (resp3) return resp::map(encoded);
   std::vector<std::string> flat;
-  for (const auto& [key, value] : encoded) flat.insert(flat.end(), {key, value});
+  for (const auto& [key, value] : encoded)
+    flat.insert(flat.end(), {key, value});
   return resp::array(flat);
 }
 
@@ -71,7 +72,8 @@ std::string ScriptedMap::slots_reply(bool resp3) const {
   std::vector<std::string> entries;
   for (const auto& range : ranges()) {
     std::vector<std::string> entry{resp::integer(range.first), resp::integer(range.last)};
-    for (const auto& node : range.nodes) entry.push_back(slots_node(node, resp3));
+    for (const auto& node : range.nodes)
+      entry.push_back(slots_node(node, resp3));
     entries.push_back(resp::array(entry));
   }
   return resp::array(entries);
@@ -81,12 +83,12 @@ std::string ScriptedMap::shards_reply(bool resp3) const {
   std::vector<std::string> shards;
   for (const auto& range : ranges()) {
     std::vector<std::string> nodes;
-    for (const auto& node : range.nodes) nodes.push_back(shards_node(node, nodes.empty(), resp3));
-    shards.push_back(
-        map_or_flat({{resp::bulk("slots"),
-                      resp::array({resp::integer(range.first), resp::integer(range.last)})},
-                     {resp::bulk("nodes"), resp::array(nodes)}},
-                    resp3));
+    for (const auto& node : range.nodes)
+      nodes.push_back(shards_node(node, nodes.empty(), resp3));
+    shards.push_back(map_or_flat({{resp::bulk("slots"), resp::array({resp::integer(range.first),
+                                                                     resp::integer(range.last)})},
+                                  {resp::bulk("nodes"), resp::array(nodes)}},
+                                 resp3));
   }
   return resp::array(shards);
 }

@@ -14,7 +14,7 @@ class ScriptedNode;
 struct ScriptedMapNode {
   std::string host{};
   std::uint16_t port = 0;
-  std::string id{};  ///< 40 hex digits
+  std::string id{};                                             ///< 40 hex digits
   std::vector<std::pair<std::string, std::string>> metadata{};  ///< {"ip", "127.0.0.2"} ...
 };
 
@@ -36,9 +36,9 @@ class ScriptedMap {
   void share_among(const std::vector<const ScriptedNode*>& primaries);
   std::vector<ScriptedRange> ranges() const;
 
-  std::string slots_reply(bool resp3) const;                     ///< CLUSTER SLOTS
-  std::string shards_reply(bool resp3) const;                    ///< CLUSTER SHARDS
-  std::string nodes_reply(const std::string& myself_id) const;   ///< CLUSTER NODES, as a bulk
+  std::string slots_reply(bool resp3) const;                    ///< CLUSTER SLOTS
+  std::string shards_reply(bool resp3) const;                   ///< CLUSTER SHARDS
+  std::string nodes_reply(const std::string& myself_id) const;  ///< CLUSTER NODES, as a bulk
 
  private:
   mutable std::mutex mutex_;

@@ -18,12 +18,24 @@ ScriptedNode::ScriptedNode(ScriptedNodeOptions options) {
 
 ScriptedNode::~ScriptedNode() = default;
 
-const std::string& ScriptedNode::host() const noexcept { return loop_->host; }
-std::uint16_t ScriptedNode::port() const noexcept { return loop_->port; }
-std::string ScriptedNode::endpoint() const { return address().to_string(); }
-Address ScriptedNode::address() const { return {loop_->host, loop_->port}; }
-const std::string& ScriptedNode::id() const noexcept { return loop_->id; }
-ScriptedMap& ScriptedNode::map() noexcept { return *loop_->map; }
+const std::string& ScriptedNode::host() const noexcept {
+  return loop_->host;
+}
+std::uint16_t ScriptedNode::port() const noexcept {
+  return loop_->port;
+}
+std::string ScriptedNode::endpoint() const {
+  return address().to_string();
+}
+Address ScriptedNode::address() const {
+  return {loop_->host, loop_->port};
+}
+const std::string& ScriptedNode::id() const noexcept {
+  return loop_->id;
+}
+ScriptedMap& ScriptedNode::map() noexcept {
+  return *loop_->map;
+}
 
 ScriptedMapNode ScriptedNode::map_node() const {
   return {.host = loop_->host, .port = loop_->port, .id = loop_->id};
@@ -72,10 +84,18 @@ void ScriptedNode::send(int connection, const std::string& bytes) {
   loop_->send(connection, bytes);
 }
 
-void ScriptedNode::close(int connection, bool reset) { loop_->close(connection, reset); }
-void ScriptedNode::close_all(bool reset) { loop_->close(0, reset); }
-void ScriptedNode::stop_listening() { loop_->stop_listening(); }
-void ScriptedNode::listen_again() { loop_->listen_again(); }
+void ScriptedNode::close(int connection, bool reset) {
+  loop_->close(connection, reset);
+}
+void ScriptedNode::close_all(bool reset) {
+  loop_->close(0, reset);
+}
+void ScriptedNode::stop_listening() {
+  loop_->stop_listening();
+}
+void ScriptedNode::listen_again() {
+  loop_->listen_again();
+}
 
 std::size_t ScriptedNode::accepts() const {
   const std::lock_guard lock(loop_->mutex_);
@@ -91,7 +111,8 @@ std::size_t ScriptedNode::open_connections() const {
 std::vector<ConnectionRecord> ScriptedNode::connections() const {
   const std::lock_guard lock(loop_->mutex_);
   std::vector<ConnectionRecord> all;
-  for (const auto& [number, record] : loop_->records_) all.push_back(record);
+  for (const auto& [number, record] : loop_->records_)
+    all.push_back(record);
   return all;
 }
 
@@ -111,9 +132,8 @@ std::vector<ReceivedCommand> ScriptedNode::commands() const {
 
 std::vector<ReceivedCommand> ScriptedNode::commands(const Command& leading_words) const {
   auto all = commands();
-  std::erase_if(all, [&](const auto& received) {
-    return !begins_with(received.words, leading_words);
-  });
+  std::erase_if(all,
+                [&](const auto& received) { return !begins_with(received.words, leading_words); });
   return all;
 }
 
@@ -124,7 +144,9 @@ std::size_t ScriptedNode::count(const Command& leading_words) const {
       [&](const auto& received) { return begins_with(received.words, leading_words); }));
 }
 
-void ScriptedNode::reset_counts() { loop_->reset_counts(); }
+void ScriptedNode::reset_counts() {
+  loop_->reset_counts();
+}
 
 void ScriptedNode::wait_for(const Command& leading_words, std::size_t at_least,
                             milliseconds limit) const {

@@ -14,8 +14,8 @@
 #include "kit/connection.hpp"
 #include "kit/ports.hpp"
 #include "kit/resp_bytes.hpp"
-#include "kit/scripted_map.hpp"
 #include "kit/script.hpp"
+#include "kit/scripted_map.hpp"
 #include "kit/scripted_reply.hpp"
 
 namespace slotwise::kit {
@@ -32,18 +32,18 @@ struct ReceivedCommand {
 struct ConnectionRecord {
   int number = 0;
   bool open = false;
-  bool resp3 = false;   ///< HELLO 3 was accepted
+  bool resp3 = false;  ///< HELLO 3 was accepted
   std::vector<ReceivedCommand> commands{};
   std::string garbage{};  ///< bytes from the first one on that was not RESP (a TLS hello ...)
 };
 
 struct ScriptedNodeOptions {
-  std::string host = "127.0.0.1";  ///< any of 127.0.0.0/8, or "::1"
-  std::uint16_t port = 0;          ///< 0: one that is free
-  std::string id{};                  ///< CLUSTER MYID; empty: 40 hex digits made from the port
+  std::string host = "127.0.0.1";      ///< any of 127.0.0.0/8, or "::1"
+  std::uint16_t port = 0;              ///< 0: one that is free
+  std::string id{};                    ///< CLUSTER MYID; empty: 40 hex digits made from the port
   std::shared_ptr<ScriptedMap> map{};  ///< null: one of its own that gives it all slots
-  std::string role = "master";       ///< for HELLO, ROLE and INFO
-  std::string mode = "cluster";      ///< for HELLO and INFO: "cluster", "standalone", "sentinel"
+  std::string role = "master";         ///< for HELLO, ROLE and INFO
+  std::string mode = "cluster";        ///< for HELLO and INFO: "cluster", "standalone", "sentinel"
   std::string version = "7.4.0";
 };
 
@@ -119,10 +119,9 @@ class ScriptedNode {
   std::size_t count(const Command& leading_words) const;
   /// count("GET"), count("CLUSTER", "SLOTS")
   template <class... Words>
-    requires(std::convertible_to<const Words&, std::string_view> && ...)
-  std::size_t count(const Words&... words) const {
-    return count(Command{std::string(std::string_view(words))...});
-  }
+  requires(std::convertible_to<const Words&, std::string_view>&&...) std::size_t
+      count(const Words&... words)
+  const { return count(Command{std::string(std::string_view(words))...}); }
   /// Forgets commands and accepts counted so far; connections stay, closed ones are forgotten.
   void reset_counts();
   /// Until that many such commands have come.

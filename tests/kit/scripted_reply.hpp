@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 class ScriptedReply {
  public:
   ScriptedReply(std::string bytes) : bytes_(std::move(bytes)) {}  // NOLINT(*-explicit-*): a script
-  ScriptedReply(const char* bytes) : bytes_(bytes) {}             // NOLINT(*-explicit-*): reads well
+  ScriptedReply(const char* bytes) : bytes_(bytes) {}  // NOLINT(*-explicit-*): reads well
   static ScriptedReply silent() { return ScriptedReply(std::string()); }
   /// No bytes; the connection is closed.
   static ScriptedReply hang_up() { return ScriptedReply(std::string()).cut_after(0); }
@@ -39,7 +39,8 @@ class ScriptedReply {
   /// One byte at a time.
   ScriptedReply& byte_by_byte(milliseconds gap = milliseconds(1)) {
     splits_.clear();
-    for (std::size_t i = 1; i < bytes_.size(); ++i) splits_.push_back(i);
+    for (std::size_t i = 1; i < bytes_.size(); ++i)
+      splits_.push_back(i);
     gap_ = gap;
     return *this;
   }

@@ -15,9 +15,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string role_of(Server& server) { return server.command("ROLE").at(0).str(); }
+std::string role_of(Server& server) {
+  return server.command("ROLE").at(0).str();
+}
 
-bool is_sentinel_name(const std::string& name) { return name.starts_with("w"); }
+bool is_sentinel_name(const std::string& name) {
+  return name.starts_with("w");
+}
 
 }  // namespace
 
@@ -32,8 +36,10 @@ SentinelSet::SentinelSet(SentinelOptions options) : options_(std::move(options))
   try {
     create();
   } catch (...) {
-    for (const auto& server : servers_) server->kill();
-    for (const auto& sentinel : sentinels_) sentinel->kill();
+    for (const auto& server : servers_)
+      server->kill();
+    for (const auto& sentinel : sentinels_)
+      sentinel->kill();
     throw;
   }
 }
@@ -129,8 +135,8 @@ void SentinelSet::create() {
     auto server = server_options(fmt::format("s{}", i + 1));
     place(server, common_port_);
     if (options_.own_addresses) {
-      server.config.insert(server.config.begin(),
-                           {{"bind-source-addr", server.host}, {"replica-announce-ip", server.host}});
+      server.config.insert(server.config.begin(), {{"bind-source-addr", server.host},
+                                                   {"replica-announce-ip", server.host}});
     }
     if (i > 0) {
       const auto primary = servers_.front()->address();
@@ -161,11 +167,10 @@ std::vector<ConfigLine> SentinelSet::monitor_lines(const ServerOptions& sentinel
   const auto address = primary.address();
   const auto& name = options_.name;
   std::vector<ConfigLine> lines = {
-      {"sentinel", fmt::format("monitor {} {} {} {}", name, address.host, address.port,
-                               options_.quorum)},
-      {"sentinel", fmt::format("down-after-milliseconds {} {}", name, options_.down_after.count())},
       {"sentinel",
-       fmt::format("failover-timeout {} {}", name, options_.failover_timeout.count())},
+       fmt::format("monitor {} {} {} {}", name, address.host, address.port, options_.quorum)},
+      {"sentinel", fmt::format("down-after-milliseconds {} {}", name, options_.down_after.count())},
+      {"sentinel", fmt::format("failover-timeout {} {}", name, options_.failover_timeout.count())},
       {"sentinel", fmt::format("parallel-syncs {} 10", name)}};
   if (!primary.admin_password().empty()) {
     lines.emplace_back("sentinel", fmt::format("auth-user {} {}", name, primary.admin_user()));
@@ -175,8 +180,7 @@ std::vector<ConfigLine> SentinelSet::monitor_lines(const ServerOptions& sentinel
     if (!options_.sentinel_user.empty()) {
       lines.emplace_back("sentinel", "sentinel-user " + options_.sentinel_user);
     }
-    lines.emplace_back("sentinel",
-                       "sentinel-pass " + config_word(options_.sentinel_password));
+    lines.emplace_back("sentinel", "sentinel-pass " + config_word(options_.sentinel_password));
   }
   if (options_.own_addresses) {
     lines.emplace_back("bind-source-addr", sentinel.host);
@@ -211,10 +215,18 @@ void SentinelSet::say(const std::string& text) const {
   if (options_.progress) options_.progress(text);
 }
 
-Server& SentinelSet::server(std::size_t index) const { return *servers_.at(index); }
-Server& SentinelSet::sentinel(std::size_t index) const { return *sentinels_.at(index); }
-std::size_t SentinelSet::server_count() const { return servers_.size(); }
-std::size_t SentinelSet::sentinel_count() const { return sentinels_.size(); }
+Server& SentinelSet::server(std::size_t index) const {
+  return *servers_.at(index);
+}
+Server& SentinelSet::sentinel(std::size_t index) const {
+  return *sentinels_.at(index);
+}
+std::size_t SentinelSet::server_count() const {
+  return servers_.size();
+}
+std::size_t SentinelSet::sentinel_count() const {
+  return sentinels_.size();
+}
 
 Server* SentinelSet::find(std::string_view name) const {
   for (const auto* list : {&servers_, &sentinels_}) {
@@ -242,7 +254,8 @@ std::string SentinelSet::uri() const {
                  .user = options_.user,
                  .password = options_.password,
                  .path = options_.name};
-  for (const auto& sentinel : sentinels_) parts.hosts.push_back(sentinel->address().to_string());
+  for (const auto& sentinel : sentinels_)
+    parts.hosts.push_back(sentinel->address().to_string());
   if (!options_.sentinel_user.empty()) {
     parts.options.emplace_back("sentinel_user", options_.sentinel_user);
   }
@@ -274,9 +287,9 @@ std::size_t SentinelSet::primary() const {
     ++votes[primary_according_to(i)];
   }
   if (votes.empty()) throw Error("no sentinel is running");
-  return std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
-           return a.second < b.second;
-         })->first;
+  return std::max_element(votes.begin(), votes.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 /// What keeps one sentinel from a failover; empty if nothing does.
@@ -349,8 +362,8 @@ std::size_t SentinelSet::wait_for_new_primary(std::size_t not_this, milliseconds
         last = "the sentinels name the old one";
         return false;
       }
-      last = fmt::format("{} says that it is {}", servers_[found]->name(),
-                         role_of(*servers_[found]));
+      last =
+          fmt::format("{} says that it is {}", servers_[found]->name(), role_of(*servers_[found]));
       return role_of(*servers_[found]) == "master";
     } catch (const Error& error) {
       last = error.what();

@@ -16,20 +16,20 @@ namespace slotwise::kit {
 struct SentinelOptions {
   int replicas = 2;
   int sentinels = 3;
-  int quorum = 0;                          ///< 0: majority
+  int quorum = 0;  ///< 0: majority
   std::string name = "mymaster";
   milliseconds down_after{1000};
   milliseconds failover_timeout{5000};
-  bool own_addresses = false;              ///< 127.A.B.N per process
+  bool own_addresses = false;  ///< 127.A.B.N per process
   /// Sentinels ask for INFO every half second instead of every ten and so notice roles and links
   /// sooner. Off, a primary that comes back keeps its role for as long as it would in production.
   bool quick = false;
-  std::vector<ConfigLine> config{};          ///< data servers
+  std::vector<ConfigLine> config{};  ///< data servers
   std::vector<ConfigLine> sentinel_config{};
 
-  std::string user{};                        ///< data servers
+  std::string user{};  ///< data servers
   std::string password{};
-  std::string sentinel_user{};               ///< sentinels
+  std::string sentinel_user{};  ///< sentinels
   std::string sentinel_password{};
   /// TLS at the data servers and at the sentinels. A sentinel has one switch for everything that it
   /// connects to, other sentinels included: with two or more sentinels set both or none.

@@ -53,7 +53,9 @@ Server::Server(ServerOptions options, Prepared) : options_(with_binaries(std::mo
   ConfigFile(dir_ / "server.conf").write(first_config());
 }
 
-Server::Server(ServerOptions options) : Server(std::move(options), Prepared{}) { start(); }
+Server::Server(ServerOptions options) : Server(std::move(options), Prepared{}) {
+  start();
+}
 
 Server::Server(ServerOptions options, const ProcessId& process)
     : options_(with_binaries(std::move(options))) {
@@ -85,9 +87,10 @@ Server::~Server() = default;
 
 std::vector<ConfigLine> Server::first_config() const {
   const bool plain_redis = !options_.sentinel;
-  std::vector<ConfigLine> lines = {
-      {"bind", options_.host}, {"dir", config_word(dir_.string())}, {"daemonize", "no"},
-      {"protected-mode", "no"}};
+  std::vector<ConfigLine> lines = {{"bind", options_.host},
+                                   {"dir", config_word(dir_.string())},
+                                   {"daemonize", "no"},
+                                   {"protected-mode", "no"}};
   if (plain_redis) {
     lines.insert(lines.end(), {{"save", "\"\""},
                                {"enable-debug-command", "yes"},
@@ -128,7 +131,9 @@ void Server::set_config(const std::string& name, const std::string& value) {
   ConfigFile(dir_ / "server.conf").set(name, value);
 }
 
-void Server::drop_config(const std::string& name) { ConfigFile(dir_ / "server.conf").drop(name); }
+void Server::drop_config(const std::string& name) {
+  ConfigFile(dir_ / "server.conf").drop(name);
+}
 
 std::string Server::config(const std::string& name) const {
   return config_text(ConfigFile(dir_ / "server.conf").get(name).value_or(""));
@@ -212,9 +217,13 @@ void Server::restart(std::optional<Address> address) {
   start();
 }
 
-bool Server::running() const { return is_running(process()); }
+bool Server::running() const {
+  return is_running(process());
+}
 
-bool Server::paused() const { return is_stopped(process()); }
+bool Server::paused() const {
+  return is_stopped(process());
+}
 
 Address Server::address() const {
   const std::lock_guard lock(address_mutex_);
@@ -226,12 +235,13 @@ ProcessId Server::process() const {
   return id_;
 }
 
-std::string Server::log_tail(std::size_t lines) const { return tail_of(log_file(), lines); }
+std::string Server::log_tail(std::size_t lines) const {
+  return tail_of(log_file(), lines);
+}
 
 void Server::fail(const std::string& what) const {
   throw Error(fmt::format("{} on {} ({}) {}; its log ends with:\n{}", options_.name,
-                          address().to_string(), options_.binaries->to_string(), what,
-                          log_tail()));
+                          address().to_string(), options_.binaries->to_string(), what, log_tail()));
 }
 
 ConnectionOptions Server::connection_options() const {
@@ -241,9 +251,9 @@ ConnectionOptions Server::connection_options() const {
   if (certificate_) {
     // Not verified: the kit started this server, and must reach it also when a test gave it an
     // expired or wrong certificate.
-    options.tls = std::make_shared<const ClientTls>(
-        ClientTls{.cert_file = certificate_->cert_file.string(),
-                  .key_file = certificate_->key_file.string()});
+    options.tls =
+        std::make_shared<const ClientTls>(ClientTls{.cert_file = certificate_->cert_file.string(),
+                                                    .key_file = certificate_->key_file.string()});
   }
   return options;
 }
@@ -256,7 +266,9 @@ Connection Server::open(milliseconds connect_limit) const {
   return connection;
 }
 
-Connection Server::connect() const { return open(milliseconds(2000)); }
+Connection Server::connect() const {
+  return open(milliseconds(2000));
+}
 
 void Server::forget_admin(bool new_process) {
   const std::lock_guard lock(admin_mutex_);

@@ -24,13 +24,13 @@
 namespace slotwise::kit {
 
 struct ServerOptions {
-  std::string name = "server";          ///< in messages, and the name of its folder
-  std::filesystem::path dir{};            ///< parent of its folder; empty: a TempDir of its own
+  std::string name = "server";               ///< in messages, and the name of its folder
+  std::filesystem::path dir{};               ///< parent of its folder; empty: a TempDir of its own
   std::optional<ServerBinaries> binaries{};  ///< default: ServerBinaries::find()
-  std::string host = "127.0.0.1";       ///< any address of 127.0.0.0/8
-  std::uint16_t port = 0;               ///< 0: one that is free
+  std::string host = "127.0.0.1";            ///< any address of 127.0.0.0/8
+  std::uint16_t port = 0;                    ///< 0: one that is free
   bool sentinel = false;
-  std::vector<ConfigLine> config{};       ///< after the kit's own lines, so these win
+  std::vector<ConfigLine> config{};  ///< after the kit's own lines, so these win
 
   /// Both empty: no authentication. Password only: requirepass. User and password: that ACL user,
   /// with the default user off. The kit itself always comes in by a user of its own.
@@ -62,9 +62,12 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  void start() { launch(); wait_ready(); }
-  void launch();       ///< starts the process and returns at once
-  void wait_ready();   ///< until it answers PING; throws with the tail of its log
+  void start() {
+    launch();
+    wait_ready();
+  }
+  void launch();      ///< starts the process and returns at once
+  void wait_ready();  ///< until it answers PING; throws with the tail of its log
   /// SIGTERM and wait (a cluster node with `shutdown-on-sigterm failover` may take its time).
   void stop(milliseconds limit = milliseconds(15000));
   /// Sends the signal. Waits for the end after SIGKILL and SIGTERM; not after STOP, CONT, others.
@@ -136,7 +139,7 @@ class Server {
   Connection open(milliseconds connect_limit) const;
   [[noreturn]] void fail(const std::string& what) const;
 
-  ServerOptions options_;              // host and port: guarded by address_mutex_
+  ServerOptions options_;  // host and port: guarded by address_mutex_
   std::optional<TempDir> own_dir_;
   std::filesystem::path dir_;
   std::string admin_user_;
@@ -144,16 +147,16 @@ class Server {
   std::optional<Certificate> certificate_;
 
   // Always taken in this order: work_mutex_, admin_mutex_, address_mutex_.
-  std::mutex work_mutex_;              // held while the process is started or ended
-  std::optional<Process> process_;     // guarded by work_mutex_
-  std::vector<Port> ports_;            // guarded by work_mutex_
+  std::mutex work_mutex_;           // held while the process is started or ended
+  std::optional<Process> process_;  // guarded by work_mutex_
+  std::vector<Port> ports_;         // guarded by work_mutex_
 
   std::mutex admin_mutex_;
-  std::unique_ptr<Connection> admin_;  // guarded by admin_mutex_
+  std::unique_ptr<Connection> admin_;                     // guarded by admin_mutex_
   mutable std::atomic<std::int64_t> own_connections_{0};  // opened by the kit since the last reset
 
-  mutable std::mutex address_mutex_;   // never held during any work
-  ProcessId id_;                       // guarded by address_mutex_
+  mutable std::mutex address_mutex_;  // never held during any work
+  ProcessId id_;                      // guarded by address_mutex_
 };
 
 }  // namespace slotwise::kit

@@ -18,7 +18,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool is_program(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
+bool is_program(const fs::path& path) {
+  return ::access(path.c_str(), X_OK) == 0;
+}
 
 std::optional<fs::path> server_in(const fs::path& dir) {
   for (const char* name : {"valkey-server", "redis-server"}) {
@@ -45,8 +47,8 @@ ServerBinaries describe(const fs::path& server) {
   binaries.flavour = text.starts_with("Redis") ? Flavour::redis : Flavour::valkey;
   const auto at = text.find("v=");
   if (at == std::string::npos ||
-      std::sscanf(text.c_str() + at, "v=%d.%d.%d", &binaries.version.major,
-                  &binaries.version.minor, &binaries.version.patch) < 2) {
+      std::sscanf(text.c_str() + at, "v=%d.%d.%d", &binaries.version.major, &binaries.version.minor,
+                  &binaries.version.patch) < 2) {
     throw Error(fmt::format("{} does not tell its version: {}", server.string(), text));
   }
   return binaries;
@@ -60,21 +62,27 @@ ServerBinaries look_everywhere() {
 #ifdef SLOTWISE_DEPS_DIR
   folders.emplace_back(fs::path(SLOTWISE_DEPS_DIR) / "servers" / "valkey-9.1" / "bin");
 #endif
-  for (auto& folder : folders_of_path()) folders.push_back(std::move(folder));
+  for (auto& folder : folders_of_path())
+    folders.push_back(std::move(folder));
   for (const char* name : {"valkey-server", "redis-server"}) {
     for (const auto& folder : folders) {
       if (is_program(folder / name)) return describe(folder / name);
     }
   }
   std::string looked;
-  for (const auto& folder : folders) looked += "\n  " + folder.string();
-  throw Error("no valkey-server or redis-server: run ./dev setup, or set SLOTWISE_SERVERS to a "
-              "folder that has one. Looked in:" + looked);
+  for (const auto& folder : folders)
+    looked += "\n  " + folder.string();
+  throw Error(
+      "no valkey-server or redis-server: run ./dev setup, or set SLOTWISE_SERVERS to a "
+      "folder that has one. Looked in:" +
+      looked);
 }
 
 }  // namespace
 
-std::string Version::to_string() const { return fmt::format("{}.{}.{}", major, minor, patch); }
+std::string Version::to_string() const {
+  return fmt::format("{}.{}.{}", major, minor, patch);
+}
 
 const ServerBinaries& ServerBinaries::find() {
   static const ServerBinaries found = look_everywhere();

@@ -42,8 +42,8 @@ void SlotMigration::migrate_keys(std::size_t source, std::size_t target,
                                  const std::vector<std::string>& keys) {
   auto& server = cluster_->server(target);
   const auto address = server.address();
-  std::vector<std::string> command{"MIGRATE", address.host, std::to_string(address.port), "", "0",
-                                   "5000"};
+  std::vector<std::string> command{"MIGRATE", address.host, std::to_string(address.port),
+                                   "",        "0",          "5000"};
   if (!server.admin_password().empty()) {
     command.insert(command.end(), {"AUTH2", server.admin_user(), server.admin_password()});
   }

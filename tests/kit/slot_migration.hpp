@@ -24,10 +24,10 @@ class Cluster;
 class SlotMigration {
  public:
   enum class Step : std::uint8_t {
-    marked,      ///< IMPORTING and MIGRATING set, no key moved
-    half_moved,  ///< half of the keys moved (only if there are two or more)
-    moved,       ///< all keys moved, owner not changed yet
-    target_owns, ///< the target owns it and knows, nobody else has been told
+    marked,       ///< IMPORTING and MIGRATING set, no key moved
+    half_moved,   ///< half of the keys moved (only if there are two or more)
+    moved,        ///< all keys moved, owner not changed yet
+    target_owns,  ///< the target owns it and knows, nobody else has been told
     finished,
   };
 

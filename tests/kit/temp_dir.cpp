@@ -25,6 +25,17 @@ namespace {
 
 constexpr std::string_view prefix = "slotwise-kit-";
 
+fs::path parent_folder() {
+  const char* set = std::getenv("TMPDIR");
+  std::error_code error;
+  const fs::path memory = "/dev/shm";
+  if ((set == nullptr || *set == '\0') && ::access(memory.c_str(), W_OK | X_OK) == 0) {
+    const auto space = fs::space(memory, error);
+    if (!error && space.available >= 1U << 30) return memory;
+  }
+  return fs::temp_directory_path();
+}
+
 int open_owner_file(const fs::path& dir, int flags) {
   return ::open((dir / ".owner").c_str(), flags | O_CLOEXEC, 0600);
 }
@@ -47,7 +58,7 @@ void remove_if_abandoned(const fs::path& dir) {
 
 void sweep_abandoned() {
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), ignored)) {
+  for (const auto& entry : fs::directory_iterator(parent_folder(), ignored)) {
     if (entry.path().filename().string().starts_with(prefix) && entry.is_directory(ignored)) {
       remove_if_abandoned(entry.path());
     }
@@ -60,8 +71,8 @@ TempDir::TempDir(std::string_view label) : owner_pid_(::getpid()) {
   static std::once_flag swept;
   std::call_once(swept, sweep_abandoned);
 
-  std::string name = (fs::temp_directory_path() /
-                      fmt::format("{}{}-{}-XXXXXX", prefix, label, ::getpid())).string();
+  std::string name =
+      (parent_folder() / fmt::format("{}{}-{}-XXXXXX", prefix, label, ::getpid())).string();
   if (::mkdtemp(name.data()) == nullptr) {
     throw Error(fmt::format("cannot make {}: {}", name, std::strerror(errno)));
   }

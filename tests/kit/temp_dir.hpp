@@ -6,7 +6,11 @@
 
 namespace slotwise::kit {
 
-/// A new folder `slotwise-kit-...` under the system's temporary folder.
+/// A new folder `slotwise-kit-...`, in memory where there is room.
+///
+/// Where: $TMPDIR if set; else /dev/shm if it has 1 GB free; else the system's temporary folder.
+/// Cluster nodes write and sync their nodes.conf at every change, which on a busy disk makes a test
+/// of seconds one of minutes.
 ///
 /// Removed by the destructor, and kept (its path is printed to stderr) when the environment has
 /// SLOTWISE_KEEP=1. A test that was killed cannot remove its folder, so each new TempDir also

@@ -83,15 +83,18 @@ Owned<X509> make_certificate(EVP_PKEY* key, const std::string& common_name, X509
   X509_set_pubkey(certificate.get(), key);
   X509_NAME* name = X509_get_subject_name(certificate.get());
   X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
-                             reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1, 0);
+                             reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1,
+                             0);
   X509_set_issuer_name(certificate.get(), issuer != nullptr ? X509_get_subject_name(issuer) : name);
   return certificate;
 }
 
 std::string alternative_names(const CertificateOptions& options) {
   std::string names;
-  for (const auto& dns : options.dns) names += (names.empty() ? "DNS:" : ",DNS:") + dns;
-  for (const auto& ip : options.ips) names += (names.empty() ? "IP:" : ",IP:") + ip;
+  for (const auto& dns : options.dns)
+    names += (names.empty() ? "DNS:" : ",DNS:") + dns;
+  for (const auto& ip : options.ips)
+    names += (names.empty() ? "IP:" : ",IP:") + ip;
   return names;
 }
 
@@ -102,8 +105,8 @@ CertificateAuthority::CertificateAuthority(fs::path folder, std::string common_n
   if (fs::exists(ca_file_) && fs::exists(key_file_)) return;
   fs::create_directories(folder_);
   const auto key = make_key();
-  const auto certificate = make_certificate(key.get(), common_name, nullptr, std::chrono::hours(-48),
-                                            std::chrono::hours(24 * 365));
+  const auto certificate = make_certificate(key.get(), common_name, nullptr,
+                                            std::chrono::hours(-48), std::chrono::hours(24 * 365));
   X509* self = certificate.get();
   add_extension(self, self, NID_basic_constraints, "critical,CA:TRUE");
   add_extension(self, self, NID_key_usage, "critical,keyCertSign,cRLSign");

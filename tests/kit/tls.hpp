@@ -15,9 +15,9 @@ struct Certificate {
 };
 
 struct CertificateOptions {
-  std::string file_stem = "node";      ///< cert and key are STEM.crt and STEM.key in the CA's folder
+  std::string file_stem = "node";  ///< cert and key are STEM.crt and STEM.key in the CA's folder
   std::string common_name = "slotwise test node";
-  std::vector<std::string> dns{};        ///< subject alternative names
+  std::vector<std::string> dns{};  ///< subject alternative names
   std::vector<std::string> ips{};
   /// Relative to now. An expired certificate: {-48h, -24h}; one not yet valid: {24h, 48h}.
   std::chrono::hours valid_from{-1};

@@ -31,7 +31,8 @@ std::string make_uri(const UriParts& parts) {
   if (!parts.user.empty() || !parts.password.empty()) {
     uri += encoded(parts.user, "-._~") + ":" + encoded(parts.password, "-._~") + "@";
   }
-  for (std::size_t i = 0; i < parts.hosts.size(); ++i) uri += (i == 0 ? "" : ",") + parts.hosts[i];
+  for (std::size_t i = 0; i < parts.hosts.size(); ++i)
+    uri += (i == 0 ? "" : ",") + parts.hosts[i];
   if (!parts.path.empty()) uri += "/" + encoded(parts.path);
   char separator = '?';
   for (const auto& [name, value] : parts.options) {

@@ -28,7 +28,8 @@ void wait_until(const std::function<bool()>& condition, milliseconds limit,
 
 void wait_until(const std::function<bool()>& condition, milliseconds limit, const std::string& what,
                 milliseconds poll) {
-  wait_until(condition, limit, [&] { return what; }, poll);
+  wait_until(
+      condition, limit, [&] { return what; }, poll);
 }
 
 }  // namespace slotwise::kit

@@ -28,7 +28,8 @@ TEST_CASE("B47: the server's waiting time is not the client's timeout") {
     CHECK(timed([&] { reply = client.command("BLMPOP", "0.4", 1, "q", "LEFT"); }) >= 380);
     CHECK(reply.is_nil());
     CHECK(timed([&] { reply = client.command("BZPOPMIN", "z", "0.4"); }) >= 380);
-    CHECK(timed([&] { reply = client.command("XREAD", "BLOCK", 400, "STREAMS", "s", "$"); }) >= 380);
+    CHECK(timed([&] { reply = client.command("XREAD", "BLOCK", 400, "STREAMS", "s", "$"); }) >=
+          380);
     CHECK(reply.is_nil());
   }
   SECTION("0 waits for ever: the element comes, and others are not held up") {
@@ -58,8 +59,10 @@ TEST_CASE("B47: the server's waiting time is not the client's timeout") {
     CHECK(e.outcome() == Outcome::unknown);
     auto& server = cluster.server(cluster.owner_of_key("q"));
     kit::wait_until(
-        [&] { return server.command("INFO", "clients").str().find("blocked_clients:0") !=
-                     std::string::npos; },
+        [&] {
+          return server.command("INFO", "clients").str().find("blocked_clients:0") !=
+                 std::string::npos;
+        },
         5s, "the server to drop the waiter");
     (void)client.command("RPUSH", "q", "x");
     CHECK(client.command<int>("LLEN", "q") == 1);
@@ -74,7 +77,8 @@ TEST_CASE("B49: two replies for one blocking command") {
   n.b.always({"BLPOP"}, resp::bulks({"k", "v"}));
   n.a.always({"GET"}, resp::bulk("g"));
   CHECK(client.command<std::vector<std::string>>("BLPOP", "k", 1)[1] == "v");
-  for (int i = 0; i < 5; ++i) CHECK(client.get("foo") == "g");
+  for (int i = 0; i < 5; ++i)
+    CHECK(client.get("foo") == "g");
 }
 
 TEST_CASE("commands that change a connection are refused, and say what to use") {

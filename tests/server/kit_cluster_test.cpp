@@ -16,7 +16,8 @@ namespace {
 
 int slots_in_all(const kit::Cluster& cluster) {
   int sum = 0;
-  for (const auto& node : cluster.nodes()) sum += node.slot_total;
+  for (const auto& node : cluster.nodes())
+    sum += node.slot_total;
   return sum;
 }
 
@@ -47,7 +48,8 @@ TEST_CASE("kit: a cluster is up in seconds, ready to fail over, and gone with it
     kit::Cluster cluster({.primaries = 3, .replicas = 1});
     const auto took = std::chrono::steady_clock::now() - start;
     CHECK(took < 15s);  // about 2.3 s; a machine under load gets time
-    for (const auto& state : cluster.state()) processes.push_back(state.process);
+    for (const auto& state : cluster.state())
+      processes.push_back(state.process);
 
     const auto nodes = cluster.nodes();
     REQUIRE(nodes.size() == 6);
@@ -97,7 +99,8 @@ TEST_CASE("kit: a slot can be left half moved: ASK and TRYAGAIN") {
   const std::size_t to = 1 - from;
   auto& source = cluster.server(from);
   auto& target = cluster.server(to);
-  for (int i = 1; i <= 10; ++i) source.command("SET", "{t}" + std::to_string(i), i);
+  for (int i = 1; i <= 10; ++i)
+    source.command("SET", "{t}" + std::to_string(i), i);
 
   auto move = cluster.begin_migration(slot, to);
   CHECK(source.command("GET", "{t}1").str() == "1");
@@ -131,9 +134,9 @@ TEST_CASE("kit: a slot can be left half moved: ASK and TRYAGAIN") {
 
 TEST_CASE("kit: shards come and go") {
   std::vector<std::string> events;
-  kit::Cluster cluster({.primaries = 2,
-                        .replicas = 1,
-                        .progress = [&](const std::string& text) { events.push_back(text); }});
+  kit::Cluster cluster({.primaries = 2, .replicas = 1, .progress = [&](const std::string& text) {
+                          events.push_back(text);
+                        }});
   fill(cluster, 200);
   const auto added = cluster.add_shards(2);
   REQUIRE(added.size() == 2);
@@ -179,8 +182,10 @@ TEST_CASE("kit: failover on request, and a primary restarted on another address"
 TEST_CASE("kit: all nodes move at once and are introduced again") {
   kit::Cluster cluster({.primaries = 3, .own_addresses = true});
   fill(cluster, 20);
-  for (const auto node : cluster.members()) cluster.kill(node);
-  for (const auto node : cluster.members()) cluster.restart(node, cluster.spare_address());
+  for (const auto node : cluster.members())
+    cluster.kill(node);
+  for (const auto node : cluster.members())
+    cluster.restart(node, cluster.spare_address());
   cluster.meet_again();
   cluster.wait_ready_to_serve();
   CHECK(slots_in_all(cluster) == kit::slot_count);

@@ -86,7 +86,8 @@ TEST_CASE("kit: a lab is taken up by command after command") {
 
   std::ofstream(dir / "notes.txt") << "mine";
   kit::Lab::down(dir);
-  for (const auto& node : left) CHECK((node.pid == 0 || !fs::exists("/proc/" + std::to_string(node.pid) + "/cwd")));
+  for (const auto& node : left)
+    CHECK((node.pid == 0 || !fs::exists("/proc/" + std::to_string(node.pid) + "/cwd")));
   CHECK(kit::servers_working_in(dir).empty());
   CHECK(fs::exists(dir / "notes.txt"));
   CHECK(std::distance(fs::directory_iterator(dir), {}) == 1);

@@ -29,7 +29,8 @@ TEST_CASE("kit: sentinels watch, fail over, and take a primary back as a replica
 
   // Behind the sentinels' back; clients keep their connections.
   kit::Connection client(set.server(third).address());
-  for (std::size_t i = 0; i < 3; ++i) set.sentinel(i).pause();
+  for (std::size_t i = 0; i < 3; ++i)
+    set.sentinel(i).pause();
   set.swap_roles_by_hand(second);
   CHECK(client.try_command("SET", "k", "v").is_error("READONLY"));
   CHECK(set.server(second).command("ROLE").at(0).str() == "master");
@@ -49,7 +50,8 @@ TEST_CASE("kit: sentinels with passwords and TLS of their own") {
   auto tls = std::make_shared<kit::ClientTls>();
   tls->ca_file = set.ca()->ca_file().string();
   CHECK(kit::Connection(set.sentinel(0).address(), {.tls = tls})
-            .try_command("PING").is_error("NOAUTH"));
+            .try_command("PING")
+            .is_error("NOAUTH"));
   kit::Connection right(set.sentinel(0).address(), {.password = "watch", .tls = tls});
   CHECK(right.command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster").at(0).str() ==
         set.server(0).address().host);

@@ -62,7 +62,9 @@ TEST_CASE("kit: a server can be paused and killed") {
 }
 
 TEST_CASE("kit: a server that cannot start tells why") {
-  const auto text = error_of([] { kit::Server server({.name = "bad", .config = {{"nope", "1"}}}); });
+  const auto text = error_of([] {
+    kit::Server server({.name = "bad", .config = {{"nope", "1"}}});
+  });
   CHECK(has(text, "bad on 127.0.0.1:"));
   CHECK(has(text, "ended while starting"));
   CHECK(has(text, "nope 1"));  // from its log
@@ -72,8 +74,9 @@ TEST_CASE("kit: passwords and users") {
   kit::Server with_password({.password = "pa ss\"word"});
   CHECK(with_password.command("PING").str() == "PONG");
   CHECK(kit::Connection(with_password.address()).try_command("PING").is_error("NOAUTH"));
-  CHECK(kit::Connection(with_password.address(), {.password = "pa ss\"word"})
-            .command("PING").str() == "PONG");
+  CHECK(
+      kit::Connection(with_password.address(), {.password = "pa ss\"word"}).command("PING").str() ==
+      "PONG");
 
   kit::Server with_user({.user = "app", .password = "secret"});
   CHECK(with_user.command("ACL", "WHOAMI").str() == with_user.admin_user());
@@ -100,8 +103,8 @@ TEST_CASE("kit: TLS with right, wrong and expired certificates") {
   // A plain client gets nothing out of it.
   CHECK_THROWS_AS(kit::Connection(good.address()).command("PING"), kit::Error);
 
-  kit::Server old({.ca = ca,
-                   .certificate = {.file_stem = "old", .valid_from = -48h, .valid_to = -24h}});
+  kit::Server old(
+      {.ca = ca, .certificate = {.file_stem = "old", .valid_from = -48h, .valid_to = -24h}});
   CHECK(old.command("PING").str() == "PONG");  // the kit comes in all the same
   CHECK(has(error_of([&] { connect(old, ""); }), "verify failed"));
 }

@@ -58,7 +58,8 @@ TEST_CASE("close() wakes synchronous callers on every path") {
   kit::wait_until([&] { return n.a.count("GET") >= 8 && n.a.count("BLPOP") >= 4; }, 5s, "callers");
   const auto start = Clock::now();
   client.close();
-  for (auto& caller : callers) caller.join();
+  for (auto& caller : callers)
+    caller.join();
   CHECK(ms_since(start) < 1000);
   CHECK(ended == 12);
   const Error e = error_of([&] { return client.get("foo"); });
@@ -130,7 +131,8 @@ TEST_CASE("coroutines") {
   const Client client = n.client();
   std::atomic<int> sum{0};
   std::atomic<int> left{64};
-  for (int i = 0; i < 64; ++i) add_up(client, sum, left);
+  for (int i = 0; i < 64; ++i)
+    add_up(client, sum, left);
   kit::wait_until([&] { return left == 0; }, 10s, "64 coroutines");
   CHECK(sum == 64 * 50);
 }
@@ -145,7 +147,8 @@ TEST_CASE("B57: a bounded queue, an end at the deadline, and a server that comes
   n.a.stop_listening();
   n.a.close_all();
   std::vector<Task<std::optional<std::string>>> tasks;
-  for (int i = 0; i < 300; ++i) tasks.push_back(client.async().get("foo"));
+  for (int i = 0; i < 300; ++i)
+    tasks.push_back(client.async().get("foo"));
   int full = 0;
   int ended = 0;
   const auto start = Clock::now();

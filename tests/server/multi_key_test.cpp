@@ -98,7 +98,8 @@ TEST_CASE("B65: on a settled cluster no command is redirected") {
   CHECK(run({"ZUNIONSTORE", "d", "2", "a", "b"}).error().code() == ErrorCode::cross_slot);
   CHECK(client.stats().moved == 0);
 
-  for (int i = 0; i < 50; ++i) client.set("many:" + std::to_string(i), "x");
+  for (int i = 0; i < 50; ++i)
+    client.set("many:" + std::to_string(i), "x");
   std::int64_t keys = 0;
   for (const std::size_t node : cluster.primaries()) {
     keys += cluster.server(node).command("DBSIZE").num();
@@ -119,9 +120,8 @@ TEST_CASE("B65: scripts follow their keys, and nodes that do not know them get t
   for (const char* key : {"foo", "bar", "k"}) {
     CHECK(client.evalsha<std::string>(sha, {key}) == "loaded");
   }
-  const Error e = error_of([&] {
-    return client.evalsha("0000000000000000000000000000000000000000", {"foo"});
-  });
+  const Error e =
+      error_of([&] { return client.evalsha("0000000000000000000000000000000000000000", {"foo"}); });
   CHECK(e.server_text().starts_with("NOSCRIPT"));
 }
 
@@ -137,18 +137,18 @@ TEST_CASE("B64: 10,000 keys over the alphabet of hash tags go to the slot that t
       seed = seed * 1664525 + 1013904223;
       key += letters[(seed >> 16) % 4];
     }
-    REQUIRE(slot(key) == static_cast<std::uint16_t>(
-                             server.command("CLUSTER", "KEYSLOT", key).num()));
+    REQUIRE(slot(key) ==
+            static_cast<std::uint16_t>(server.command("CLUSTER", "KEYSLOT", key).num()));
   }
 }
 
 TEST_CASE("a command that the table does not know is asked about once, and goes where its key is") {
   Pair n;
   n.map->set({{0, 8191, {n.a.map_node()}}, {8192, 16383, {n.b.map_node()}}});
-  const std::string info = resp::array(
-      {resp::bulk("mod.get"), resp::integer(-2), resp::array({resp::simple("readonly")}),
-       resp::integer(1), resp::integer(1), resp::integer(1), resp::array({}), resp::array({}),
-       resp::array({}), resp::array({})});
+  const std::string info = resp::array({resp::bulk("mod.get"), resp::integer(-2),
+                                        resp::array({resp::simple("readonly")}), resp::integer(1),
+                                        resp::integer(1), resp::integer(1), resp::array({}),
+                                        resp::array({}), resp::array({}), resp::array({})});
   for (ScriptedNode* node : {&n.a, &n.b}) {
     node->always({"COMMAND", "INFO"}, resp::array({info}));
     node->handle({"COMMAND", "GETKEYS"},

@@ -38,7 +38,8 @@ TEST_CASE("B19: many callers, few questions for the map") {
     return turn++ % 2 == 0 ? n.moved_to_a() : resp::bulk("1");
   });
   Config config = n.config();
-  config.max_redirects = 100;  // which of the two answers is chance: a long row of redirects happens
+  config.max_redirects =
+      100;  // which of the two answers is chance: a long row of redirects happens
   const Client client = Client::connect(config);
   std::atomic<bool> stop{false};
   std::atomic<int> failures{0};
@@ -58,7 +59,8 @@ TEST_CASE("B19: many callers, few questions for the map") {
   kit::wait_until([&] { return ms_since(start) >= 3000 && client.stats().moved > 500; }, 20s,
                   "three seconds of redirects");
   stop = true;
-  for (auto& caller : callers) caller.join();
+  for (auto& caller : callers)
+    caller.join();
   const double seconds = static_cast<double>(ms_since(start)) / 1000.0;
   const auto asked = n.a.count("CLUSTER", "SLOTS") + n.b.count("CLUSTER", "SLOTS");
   CHECK(failures == 0);
@@ -122,8 +124,7 @@ TEST_CASE("a silent node: the call ends on time, the connection is replaced") {
   SECTION("the call's own deadline is shorter") {
     n.a.on({"INCR"}, {ScriptedReply::silent(), resp::integer(2)});
     const auto start = Clock::now();
-    const Error e =
-        error_of([&] { return client.with({.timeout = 60ms}).incr("n"); });
+    const Error e = error_of([&] { return client.with({.timeout = 60ms}).incr("n"); });
     CHECK(ms_since(start) >= 55);
     CHECK(ms_since(start) < 500);
     CHECK(e.code() == ErrorCode::timeout);
@@ -143,17 +144,20 @@ TEST_CASE("B58: idle connections that the server closed cost nobody an error") {
   Pair n;
   n.a.always({"INCR"}, resp::integer(1));
   const Client client = n.client();
-  for (int i = 0; i < 20; ++i) REQUIRE(client.incr("n") == 1);
+  for (int i = 0; i < 20; ++i)
+    REQUIRE(client.incr("n") == 1);
   n.a.close_all();
   // Noticed while idle, not by losing a command.
   kit::wait_until(
       [&] {
         std::uint64_t open = 0;
-        for (const Stats::Node& node : client.stats().nodes) open += node.connections;
+        for (const Stats::Node& node : client.stats().nodes)
+          open += node.connections;
         return open == 0;
       },
       2s, "the client to notice");
-  for (int i = 0; i < 20; ++i) CHECK(client.incr("n") == 1);
+  for (int i = 0; i < 20; ++i)
+    CHECK(client.incr("n") == 1);
 }
 
 TEST_CASE("B49: a reply that nobody asked for closes the connection, and is never given out") {
@@ -162,10 +166,12 @@ TEST_CASE("B49: a reply that nobody asked for closes the connection, and is neve
   n.a.on({"GET", "foo"}, {resp::bulk("1") + resp::bulk("9")});
   CHECK(client.get("foo") == "1");
   n.a.always({"GET", "bar"}, resp::bulk("2"));
-  for (int i = 0; i < 5; ++i) CHECK(client.get("bar") == "2");
+  for (int i = 0; i < 5; ++i)
+    CHECK(client.get("bar") == "2");
   n.a.on({"GET", "foo"}, {resp::bulk("1") + resp::bulk("9")});
   CHECK(client.async().get("foo").wait().value() == "1");
-  for (int i = 0; i < 5; ++i) CHECK(client.async().get("bar").wait().value() == "2");
+  for (int i = 0; i < 5; ++i)
+    CHECK(client.async().get("bar").wait().value() == "2");
 }
 
 TEST_CASE("B50: pushes and attributes between command and reply are not replies") {
@@ -207,9 +213,11 @@ TEST_CASE("a client that did not run for a while does not blame the node") {
     client.async().get("foo").then([&](Result<std::optional<std::string>>) {
       // The loop stands still, answers to the calls behind this one arrive meanwhile.
       const auto until = Clock::now() + 250ms;
-      while (Clock::now() < until) std::this_thread::yield();
+      while (Clock::now() < until)
+        std::this_thread::yield();
     });
-    for (int i = 0; i < 50; ++i) tasks.push_back(client.async().incr("n" + std::to_string(i)));
+    for (int i = 0; i < 50; ++i)
+      tasks.push_back(client.async().incr("n" + std::to_string(i)));
     for (auto& task : tasks) {
       const auto result = task.wait();
       INFO((result ? "" : result.error().what()));

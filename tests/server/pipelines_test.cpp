@@ -9,7 +9,9 @@ using namespace slotwise::test;
 
 namespace {
 
-std::string tryagain() { return resp::error("TRYAGAIN Multiple keys request during rehashing"); }
+std::string tryagain() {
+  return resp::error("TRYAGAIN Multiple keys request during rehashing");
+}
 
 }  // namespace
 
@@ -82,10 +84,12 @@ TEST_CASE("B46: one command that is redirected for ever costs the others nothing
   n.a.always({"GET", "foo"}, n.moved_to_b());
   n.b.always({"GET", "foo"}, n.moved_to_a());
   Pipeline p = client.pipeline();
-  for (int i = 0; i < 10; ++i) (void)p.get(i == 4 ? "foo" : "{foo}" + std::to_string(i));
+  for (int i = 0; i < 10; ++i)
+    (void)p.get(i == 4 ? "foo" : "{foo}" + std::to_string(i));
   PipelineResults results = p.exec();
   REQUIRE(results.size() == 10);
-  for (std::size_t i = 0; i < 10; ++i) CHECK(results.at(i).has_value() == (i != 4));
+  for (std::size_t i = 0; i < 10; ++i)
+    CHECK(results.at(i).has_value() == (i != 4));
   CHECK(results.at(4).error().code() == ErrorCode::too_many_redirects);
 }
 
@@ -99,7 +103,8 @@ TEST_CASE("B46: the connection ends after 5 of 10 replies") {
     return ScriptedReply::silent();
   });
   Pipeline p = client.pipeline();
-  for (int i = 0; i < 10; ++i) (void)p.incr("{t}" + std::to_string(i));
+  for (int i = 0; i < 10; ++i)
+    (void)p.incr("{t}" + std::to_string(i));
   PipelineResults results = p.exec();
   for (std::size_t i = 0; i < 10; ++i) {
     CAPTURE(i);
@@ -151,15 +156,18 @@ TEST_CASE("B45: pipelines over the same nodes in opposite order never wait for e
     threads.emplace_back([&, t] {
       for (int round = 0; round < 300; ++round) {
         Pipeline p = client.pipeline();
-        for (int i = 0; i < 6; ++i) (void)p.incr("k" + std::to_string(t % 2 == 0 ? i : 5 - i));
+        for (int i = 0; i < 6; ++i)
+          (void)p.incr("k" + std::to_string(t % 2 == 0 ? i : 5 - i));
         if (!p.exec().all_ok()) ++bad;
         (void)client.get("k0");  // a plain command beside it
       }
     });
   }
-  for (auto& thread : threads) thread.join();
+  for (auto& thread : threads)
+    thread.join();
   CHECK(bad == 0);
   std::int64_t sum = 0;
-  for (int i = 0; i < 6; ++i) sum += std::stoll(client.get("k" + std::to_string(i)).value());
+  for (int i = 0; i < 6; ++i)
+    sum += std::stoll(client.get("k" + std::to_string(i)).value());
   CHECK(sum == 4 * 300 * 6);
 }

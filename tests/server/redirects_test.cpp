@@ -11,10 +11,11 @@ TEST_CASE("B08: MOVED goes to the named node at once, and its connection is kept
   const Client client = n.client();
   CHECK(client.get("foo") == "1");
   CHECK(client.stats().moved == 1);
-  for (int i = 0; i < 100; ++i) REQUIRE(client.get("foo") == "1");
+  for (int i = 0; i < 100; ++i)
+    REQUIRE(client.get("foo") == "1");
   CHECK(n.b.count("GET") == 101);
-  CHECK(n.a.count("GET") <= 3);   // not each through A
-  CHECK(n.b.accepts() <= 6);      // the shared connection and a few for callers in place
+  CHECK(n.a.count("GET") <= 3);  // not each through A
+  CHECK(n.b.accepts() <= 6);     // the shared connection and a few for callers in place
 }
 
 TEST_CASE("B09: refreshes that lag behind do not undo what a MOVED taught") {
@@ -27,7 +28,8 @@ TEST_CASE("B09: refreshes that lag behind do not undo what a MOVED taught") {
   REQUIRE(client.get("foo") == "1");
   const std::uint64_t views = client.stats().refreshes;
   kit::wait_until([&] { return client.stats().refreshes >= views + 3; }, 5s, "three refreshes");
-  for (int i = 0; i < 50; ++i) REQUIRE(client.get("foo") == "1");
+  for (int i = 0; i < 50; ++i)
+    REQUIRE(client.get("foo") == "1");
   CHECK(client.stats().moved <= 2);
 }
 
@@ -52,8 +54,10 @@ TEST_CASE("ASK: ASKING directly before each redirected command, the map untouche
   n.b.always({"INCR", "foo"}, resp::integer(7));
   const Client client = n.client();
   std::vector<Task<std::int64_t>> tasks;
-  for (int i = 0; i < 20; ++i) tasks.push_back(client.async().incr("foo"));
-  for (auto& task : tasks) CHECK(task.wait().value() == 7);
+  for (int i = 0; i < 20; ++i)
+    tasks.push_back(client.async().incr("foo"));
+  for (auto& task : tasks)
+    CHECK(task.wait().value() == 7);
   CHECK(n.a.count("INCR") == 20);
   for (const auto& connection : n.b.connections()) {
     for (std::size_t i = 0; i < connection.commands.size(); ++i) {
@@ -96,7 +100,8 @@ TEST_CASE("B13: answers that pass by themselves are waited for, not shown") {
     const Client client = n.client();
     (void)client.refresh();
     const std::uint64_t refreshes = client.stats().refreshes;
-    const std::string again = resp::error("TRYAGAIN Multiple keys request during rehashing of slot");
+    const std::string again =
+        resp::error("TRYAGAIN Multiple keys request during rehashing of slot");
     n.a.on({"MGET"}, {again, again, again, resp::bulks({"1", "2"})});
     const auto values = client.mget({"{bar}1", "{bar}2"});
     CHECK(values[1] == "2");

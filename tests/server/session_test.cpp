@@ -27,7 +27,8 @@ std::vector<std::string> our_lines(kit::Server& server) {
 TEST_CASE("an ACL user, on every node of a cluster") {
   kit::Cluster cluster({.primaries = 3, .user = "app", .password = "p@ss:w/rd"});
   const Client client = Client::connect(cluster.uri());
-  for (int i = 0; i < 30; ++i) client.set("key" + std::to_string(i), "v");
+  for (int i = 0; i < 30; ++i)
+    client.set("key" + std::to_string(i), "v");
   CHECK(client.dbsize() == 30);
   Config wrong = Config::parse(cluster.uri());
   wrong.credentials.password = "not-it";
@@ -82,7 +83,8 @@ TEST_CASE("numbered databases in a cluster, where the server has them") {
   }
   const Client third = Client::connect(config);
   const Client zeroth = Client::connect(cluster.uri());
-  for (int i = 0; i < 30; ++i) third.set("key" + std::to_string(i), "v");
+  for (int i = 0; i < 30; ++i)
+    third.set("key" + std::to_string(i), "v");
   CHECK(third.dbsize() == 30);
   CHECK(zeroth.dbsize() == 0);
   CHECK_FALSE(zeroth.get("key1"));
@@ -91,15 +93,18 @@ TEST_CASE("numbered databases in a cluster, where the server has them") {
 TEST_CASE("TLS: nodes are verified, on both ways of a call") {
   kit::Cluster cluster({.primaries = 3, .tls = true});
   const Client client = Client::connect(cluster.uri());
-  for (int i = 0; i < 200; ++i) client.set("key" + std::to_string(i), std::string(1000, 'x'));
+  for (int i = 0; i < 200; ++i)
+    client.set("key" + std::to_string(i), std::string(1000, 'x'));
   CHECK(client.get("key7") == std::string(1000, 'x'));
   const std::string large(3'000'000, 'y');
   client.set("large", large);
   CHECK(client.get("large") == large);
   CHECK(client.async().get("large").wait().value() == large);
   std::vector<Task<std::optional<std::string>>> tasks;
-  for (int i = 0; i < 200; ++i) tasks.push_back(client.async().get("key" + std::to_string(i)));
-  for (auto& task : tasks) CHECK(task.wait().value()->size() == 1000);
+  for (int i = 0; i < 200; ++i)
+    tasks.push_back(client.async().get("key" + std::to_string(i)));
+  for (auto& task : tasks)
+    CHECK(task.wait().value()->size() == 1000);
 
   Config unknown_ca = Config::parse(cluster.uri());
   unknown_ca.tls.ca_file.clear();

@@ -13,7 +13,8 @@ const std::string no_slots = "*0\r\n";
 Config with_seeds(std::initializer_list<const ScriptedNode*> nodes) {
   Config c;
   c.mode = Mode::cluster;
-  for (const ScriptedNode* node : nodes) c.endpoints.push_back({node->host(), node->port()});
+  for (const ScriptedNode* node : nodes)
+    c.endpoints.push_back({node->host(), node->port()});
   return c;
 }
 
@@ -152,9 +153,8 @@ TEST_CASE("B06: port 0 means the port that answered; nonsense rejects the reply"
   }
   SECTION("a bad range") {
     const Client client = n.client();
-    n.a.on({"CLUSTER", "SLOTS"},
-           {"*1\r\n" + slots_entry(10, 5, node_of(n.a, n.a.port())),
-            "*1\r\n" + slots_entry(0, 16384, node_of(n.a, n.a.port()))});
+    n.a.on({"CLUSTER", "SLOTS"}, {"*1\r\n" + slots_entry(10, 5, node_of(n.a, n.a.port())),
+                                  "*1\r\n" + slots_entry(0, 16384, node_of(n.a, n.a.port()))});
     (void)client.refresh();
     CHECK(client.get("foo") == "1");
     CHECK(client.topology().covered_slots == 16384);
@@ -185,7 +185,8 @@ TEST_CASE("wrong credentials: an auth error at once, no loop, no password in it"
 
 TEST_CASE("credentials go first on every connection, also to a node learned from a redirect") {
   Pair n;
-  for (ScriptedNode* node : {&n.a, &n.b}) node->require_auth("app", "secret");
+  for (ScriptedNode* node : {&n.a, &n.b})
+    node->require_auth("app", "secret");
   n.a.always({"GET", "foo"}, n.moved_to_b());
   n.b.always({"GET", "foo"}, resp::bulk("1"));
   Config config = n.config();

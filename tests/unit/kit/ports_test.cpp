@@ -51,7 +51,8 @@ TEST_CASE("processes do not get each other's ports") {
     all.clear();
     for (int i = 0; i < processes; ++i) {
       std::ifstream in(dir.path() / std::to_string(i));
-      for (int port = 0; in >> port;) all.insert(port);
+      for (int port = 0; in >> port;)
+        all.insert(port);
     }
     ::usleep(10000);
   }

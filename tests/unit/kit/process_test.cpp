@@ -63,8 +63,9 @@ TEST_CASE("no descriptor and no signal setting is inherited") {
   const kit::TempDir dir;
   const int leak = ::dup(0);  // without close-on-exec
   ::signal(SIGPIPE, SIG_IGN);
-  const auto text = kit::run({"/bin/sh", "-c", "ls -l /proc/self/fd | grep -c ' -> ' ; "
-                                               "grep SigIgn /proc/self/status"});
+  const auto text = kit::run({"/bin/sh", "-c",
+                              "ls -l /proc/self/fd | grep -c ' -> ' ; "
+                              "grep SigIgn /proc/self/status"});
   ::close(leak);
   ::signal(SIGPIPE, SIG_DFL);
   // 0, 1, 2 and the folder that ls itself reads
@@ -93,8 +94,8 @@ TEST_CASE("children die with a test that is killed, and detached ones live on") 
     kit::ProcessId detached;
     std::thread([&] {
       static kit::Process child({.command = {"/bin/sleep", "300"}});
-      static kit::Process far({.command = {"/bin/sleep", "300"},
-                               .lifetime = kit::Lifetime::detached});
+      static kit::Process far(
+          {.command = {"/bin/sleep", "300"}, .lifetime = kit::Lifetime::detached});
       with_test = child.id();
       detached = far.id();
     }).join();
@@ -141,7 +142,7 @@ TEST_CASE("only servers are found by their folder") {
   const kit::TempDir dir;
   fs::create_directories(dir.path() / "n1");
   const auto server = dir.path() / "valkey-server";
-  fs::copy_file("/bin/sleep", server);
+  fs::create_symlink("/bin/sleep", server);
   kit::Process fake({.command = {server.string(), "60"}, .working_dir = dir.path() / "n1"});
   kit::Process shell({.command = {"/bin/sleep", "60"}, .working_dir = dir.path() / "n1"});
   const auto found = kit::servers_working_in(dir.path());

@@ -166,8 +166,8 @@ TEST_CASE("credentials are asked for as a server does") {
   CHECK(connect(node).try_command("HELLO", "3").is_error("NOAUTH"));
   CHECK_THROWS_AS(connect(node, {.user = "app", .password = "wrong"}), kit::Error);
   CHECK(connect(node, {.user = "app", .password = "secret"}).command("PING").str() == "PONG");
-  CHECK(connect(node, {.user = "app", .password = "secret", .resp3 = true})
-            .command("PING").str() == "PONG");
+  CHECK(connect(node, {.user = "app", .password = "secret", .resp3 = true}).command("PING").str() ==
+        "PONG");
 }
 
 TEST_CASE("HELLO can be refused, and what is not RESP is kept") {
@@ -188,10 +188,11 @@ TEST_CASE("commands in any pieces are parsed") {
   for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
     kit::CommandParser parser;
     std::vector<kit::Command> got;
-    for (const auto part : {std::string_view(bytes).substr(0, cut),
-                            std::string_view(bytes).substr(cut)}) {
+    for (const auto part :
+         {std::string_view(bytes).substr(0, cut), std::string_view(bytes).substr(cut)}) {
       parser.feed(part);
-      while (auto command = parser.next()) got.push_back(*command);
+      while (auto command = parser.next())
+        got.push_back(*command);
     }
     REQUIRE(got.size() == 3);
     CHECK(got[0][2].size() == 5);
@@ -212,7 +213,8 @@ TEST_CASE("many clients at once, while the script changes") {
   for (int i = 0; i < 8; ++i) {
     clients.emplace_back([&] {
       auto connection = connect(node);
-      for (int n = 0; n < 200; ++n) connection.command("GET", n);
+      for (int n = 0; n < 200; ++n)
+        connection.command("GET", n);
     });
   }
   for (int n = 0; n < 50; ++n) {
@@ -220,7 +222,8 @@ TEST_CASE("many clients at once, while the script changes") {
     node.send(0, "");
     CHECK(node.open_connections() <= 8);
   }
-  for (auto& client : clients) client.join();
+  for (auto& client : clients)
+    client.join();
   CHECK(node.count("GET") == 1600);
   node.reset_counts();
   CHECK(node.commands().empty());

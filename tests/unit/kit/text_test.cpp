@@ -106,9 +106,8 @@ TEST_CASE("waiting ends at once, at the limit, or with the condition's own error
   } catch (const kit::Error& error) {
     CHECK(std::string(error.what()) == "waited 20 ms for the sun to rise");
   }
-  CHECK_THROWS_AS(
-      kit::wait_until([]() -> bool { throw std::logic_error("own"); }, 1s, "nothing"),
-      std::logic_error);
+  CHECK_THROWS_AS(kit::wait_until([]() -> bool { throw std::logic_error("own"); }, 1s, "nothing"),
+                  std::logic_error);
 }
 
 TEST_CASE("signals are known by name and number") {

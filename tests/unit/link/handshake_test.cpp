@@ -11,8 +11,12 @@ using State = Handshake::State;
 
 namespace {
 
-Reply ok() { return Reply::make_text(Reply::Type::status, "OK"); }
-Reply error(const char* text) { return Reply::make_text(Reply::Type::error, text); }
+Reply ok() {
+  return Reply::make_text(Reply::Type::status, "OK");
+}
+Reply error(const char* text) {
+  return Reply::make_text(Reply::Type::error, text);
+}
 Reply hello() {
   std::vector<Reply> fields;
   fields.push_back(Reply::make_text(Reply::Type::string, "availability_zone"));
@@ -37,7 +41,8 @@ HandshakeSettings with_password() {
 /// Answers everything that is still expected with OK.
 State finish(Handshake& h, std::size_t replies) {
   State state = h.state();
-  for (std::size_t i = 0; i < replies; ++i) state = h.reply(ok());
+  for (std::size_t i = 0; i < replies; ++i)
+    state = h.reply(ok());
   return state;
 }
 
@@ -70,7 +75,8 @@ TEST_CASE("B30: only a server without HELLO or RESP3 is spoken to in RESP2") {
       const std::size_t asked = commands_in(h.take_output());
       State state = h.reply(error(text));
       // The rest of the first write is answered NOAUTH; that must not count.
-      for (std::size_t i = 1; i < asked; ++i) state = h.reply(error("NOAUTH Authentication required."));
+      for (std::size_t i = 1; i < asked; ++i)
+        state = h.reply(error("NOAUTH Authentication required."));
       REQUIRE(state == State::running);
       const std::string again = h.take_output();
       CHECK(again.find("HELLO") == std::string::npos);

@@ -36,7 +36,8 @@ TEST_CASE("replies are matched in the order of sending, over many turns of the r
 TEST_CASE("a forgotten call keeps its place, so that later replies still match") {
   InFlight ring;
   std::vector<Call> calls(3);
-  for (Call& call : calls) ring.push(call, 0);
+  for (Call& call : calls)
+    ring.push(call, 0);
   ring.forget(calls[1]);
   std::vector<Call*> seen;
   ring.for_each_call([&](Call& call, std::uint64_t) { seen.push_back(&call); });

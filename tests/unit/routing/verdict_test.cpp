@@ -81,8 +81,8 @@ TEST_CASE("answers that pass by themselves") {
   CHECK(down.refresh);
   CHECK(down.code == ErrorCode::cluster_down);
 
-  for (const char* text : {"LOADING Redis is loading the dataset in memory",
-                           "MASTERDOWN Link with MASTER is down"}) {
+  for (const char* text :
+       {"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down"}) {
     CHECK(judge(text, f).action == Action::retry);
     CHECK(judge(text, f).pause);
     CHECK_FALSE(judge(text, f).refresh);
@@ -111,8 +111,8 @@ TEST_CASE("answers that are the caller's") {
 TEST_CASE("whoever names a node hears that node") {
   Facts f;
   f.target = Target::fixed_node;
-  for (const char* text : {"MOVED 5 a:1", "ASK 5 a:1", "TRYAGAIN x", "CLUSTERDOWN x", "LOADING x",
-                           "READONLY x"}) {
+  for (const char* text :
+       {"MOVED 5 a:1", "ASK 5 a:1", "TRYAGAIN x", "CLUSTERDOWN x", "LOADING x", "READONLY x"}) {
     CHECK(judge(text, f).action == Action::deliver);
   }
 }
@@ -147,12 +147,14 @@ TEST_CASE("a lost connection is tried again only if running twice is harmless") 
 
 TEST_CASE("what was not sent is tried again, unless it cannot help") {
   Facts write = for_slot(5);
-  CHECK(judge_failure(Error(ErrorCode::connect_failed, Outcome::not_sent, "refused"), write)
-            .action == Action::retry);
+  CHECK(
+      judge_failure(Error(ErrorCode::connect_failed, Outcome::not_sent, "refused"), write).action ==
+      Action::retry);
   CHECK(judge_failure(Error(ErrorCode::wrong_node, Outcome::not_sent, "other id"), write).action ==
         Action::retry);
-  CHECK(judge_failure(Error(ErrorCode::auth_failed, Outcome::not_sent, "WRONGPASS"), write)
-            .action == Action::deliver);
+  CHECK(
+      judge_failure(Error(ErrorCode::auth_failed, Outcome::not_sent, "WRONGPASS"), write).action ==
+      Action::deliver);
   CHECK(judge_failure(Error(ErrorCode::cancelled, Outcome::not_sent, "closed"), write).action ==
         Action::deliver);
 }
