@@ -77,7 +77,7 @@ class SLOTWISE_API Args {
   Args& add(T&& word) {
     using Value = std::remove_cvref_t<T>;
     if constexpr (std::is_same_v<T, std::string>) {
-      keep(std::move(word));
+      keep(std::forward<T>(word));
     } else if constexpr (detail::argument_text<Value>) {
       push(std::string_view(word));
     } else if constexpr (detail::argument_integer<Value>) {

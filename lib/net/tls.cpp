@@ -84,7 +84,9 @@ int give_password(char* into, int size, int, void* user) {
     std::string password = question->settings.key_password();
     int length = -1;
     if (password.size() <= static_cast<std::size_t>(size)) {
-      std::memcpy(into, password.data(), password.size());
+      // OpenSSL takes the length, not a terminator.
+      std::memcpy(into, password.data(),
+                  password.size());  // NOLINT(bugprone-not-null-terminated-result)
       length = static_cast<int>(password.size());
     }
     OPENSSL_cleanse(password.data(), password.size());

@@ -98,6 +98,7 @@ class Items {
 
  protected:
   Items() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a base class, nobody converts to it
   explicit Items(std::initializer_list<Item> list) : list_(list), walk_(list_, Append()) {}
   template <class R>
   explicit Items(R& range, std::nullptr_t /*not a list*/) {
