@@ -47,7 +47,7 @@ class Connector::Race final : ResolveHandler {
   void after_tcp(Attempt& attempt);
   void after_handshake(Attempt& attempt, io_result result);
   void won(Attempt& attempt);
-  void lost(Attempt& attempt, errc code, const std::string& why, int sys);
+  void lost(Attempt& attempt, errc code, std::string why, int sys);
   void drop(Attempt& attempt) noexcept;
   void give_up_if_nothing_is_left();
   void finish(error err);

@@ -85,8 +85,8 @@ int give_password(char* into, int size, int, void* user) {
     int length = -1;
     if (password.size() <= static_cast<std::size_t>(size)) {
       // OpenSSL takes the length, not a terminator.
-      std::memcpy(into, password.data(),
-                  password.size());  // NOLINT(bugprone-not-null-terminated-result)
+      // NOLINTNEXTLINE(bugprone-not-null-terminated-result)
+      std::memcpy(into, password.data(), password.size());
       length = static_cast<int>(password.size());
     }
     OPENSSL_cleanse(password.data(), password.size());
