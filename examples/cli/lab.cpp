@@ -256,7 +256,7 @@ void add_node_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArgum
                             [](kit::Lab& open, const LabArguments& args) {
                               open.kill(args.node, signal_of(args.signal));
                             });
-  kill.add_option("node", a->node, "Name (n1), id or address")->required()->type_name("NODE");
+  kill.add_option("NODE", a->node, "Name (n1), id or address")->required()->type_name("NODE");
   kill.add_option("--signal", a->signal, "KILL, TERM, STOP, CONT ...")->type_name("NAME");
 
   CLI::App& restart =
@@ -269,14 +269,14 @@ void add_node_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArgum
                                                                  : address_of(args.address));
                  }
                });
-  restart.add_option("node", a->node, "Name (n1), id or address")->required()->type_name("NODE");
+  restart.add_option("NODE", a->node, "Name (n1), id or address")->required()->type_name("NODE");
   restart.add_option("--address", a->address, "IP:PORT, or \"new\" for one that is free")
       ->type_name("A");
 
   CLI::App& failover =
       add_work(lab, action, a, "failover", "Make a replica the primary, in good order",
                [](kit::Lab& open, const LabArguments& args) { (void)open.failover(args.node); });
-  failover.add_option("node", a->node, "The primary, or the replica that is to rule")
+  failover.add_option("NODE", a->node, "The primary, or the replica that is to rule")
       ->type_name("NODE");
 }
 
@@ -288,7 +288,7 @@ void add_shard_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArgu
       lab, action, a, "remove-shards", "Move the slots of the last shards away, and end them",
       [](kit::Lab& open, const LabArguments& args) { open.remove_shards(args.count); });
   for (CLI::App* command : {&more, &fewer}) {
-    command->add_option("count", a->count, "How many")
+    command->add_option("COUNT", a->count, "How many")
         ->required()
         ->check(CLI::Range(1, 50))
         ->type_name("N");
@@ -298,8 +298,8 @@ void add_shard_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArgu
                                  const auto [first, last] = slot_range(args.slots);
                                  open.migrate(first, last, args.node, args.legacy);
                                });
-  migrate.add_option("slots", a->slots, "FIRST-LAST, or one slot")->required()->type_name("SLOTS");
-  migrate.add_option("to", a->node, "The primary that gets them")->required()->type_name("TO");
+  migrate.add_option("SLOTS", a->slots, "FIRST-LAST, or one slot")->required()->type_name("SLOTS");
+  migrate.add_option("TO", a->node, "The primary that gets them")->required()->type_name("TO");
   migrate.add_flag("--legacy", a->legacy, "Key by key, with ASK and TRYAGAIN on the way");
 }
 

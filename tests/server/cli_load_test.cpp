@@ -1,6 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -60,7 +61,11 @@ TEST_CASE("load: goes on after a failover by SIGKILL") {
       if (row.find("Totals") != std::string::npos) break;
       if (!row.empty() && row.find('|') == std::string::npos) last = row;
     }
-    CHECK(last.find(" 0  ") == std::string::npos);
+    std::istringstream columns(last);
+    std::string second;
+    std::string operations;
+    columns >> second >> operations;
+    CHECK(operations.size() >= 3);  // hundreds a second and more
     cluster.restart(victim);
   }
 }

@@ -105,21 +105,22 @@ void ProbeShow::show_events() {
   }
 }
 
-/// Long texts go on in lines of their own, broken where a part of them ends.
+/// Long texts go on in lines of their own, broken behind a comma or semicolon.
 void ProbeShow::print(double at, std::string_view text, Tone tone) {
   constexpr std::size_t room = line_limit - 9;
   std::string head = fmt::format("{:>6.1f}  |", at);
-  std::string line;
+  std::string line = " ";
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find("; "), text.size());
+    const std::size_t mark = text.find_first_of(",;");
+    const std::size_t end = mark == std::string_view::npos ? text.size() : mark + 1;
     const std::string_view part = text.substr(0, end);
-    text.remove_prefix(std::min(end + 2, text.size()));
-    if (!line.empty() && line.size() + part.size() + 2 > room) {
+    text.remove_prefix(end);
+    if (line.size() > 1 && line.size() + part.size() > room) {
       screen_.line(head + line, tone);
       head = std::string(8, ' ') + "|";
-      line = "        ";
+      line = "        ";  // part begins with the blank that followed the mark
     }
-    line += (line.empty() || line.back() == ' ' ? " " : "; ") + std::string(part);
+    line += part;
   }
   screen_.line(head + line, tone);
 }
