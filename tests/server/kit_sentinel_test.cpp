@@ -3,6 +3,7 @@
 
 #include "kit/error.hpp"
 #include "kit/sentinel.hpp"
+#include "kit/wait.hpp"
 
 namespace kit = slotwise::kit;
 using namespace std::chrono_literals;
