@@ -74,7 +74,7 @@ TEST_CASE("URIs are percent-encoded") {
                        .password = "p@s/s %",
                        .hosts = {"a:1", "b:2"},
                        .options = {{"ca", "/x y"}, {"db", "1"}}}) ==
-        "valkeys+cluster://app:p%40s/s%20%25@a:1,b:2?ca=/x%20y&db=1");
+        "valkeys+cluster://app:p%40s%2Fs%20%25@a:1,b:2?ca=/x%20y&db=1");
   CHECK(kit::make_uri({.scheme = "sentinel", .password = "x", .hosts = {"a:1"}, .path = "m"}) ==
         "valkey+sentinel://:x@a:1/m");
 }
