@@ -57,7 +57,6 @@ int run_load(const LoadCommand& options) {
   const auto lanes = static_cast<std::size_t>(options.load.threads) *
                      static_cast<std::size_t>(options.load.in_flight);
   config.max_pending = std::max(config.max_pending, lanes + 1);
-  if (options.load.in_flight > 1) config.io_threads = options.load.threads;
   const auto events = std::make_shared<EventQueue>();
   config.events = events;
 

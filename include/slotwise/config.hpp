@@ -99,6 +99,8 @@ struct SLOTWISE_API Config {
       10'000};                         ///< PING on a connection silent for this long; 0: off
   milliseconds tcp_keepalive{15'000};  ///< idle time before TCP keepalive; 0: off
 
+  /// In this version every read goes to the primary, which is right for each of the values but
+  /// takes no load off it.
   ReadFrom read_from = ReadFrom::primary;
   std::string availability_zone;  ///< for ReadFrom::same_zone
   int protocol = 3;               ///< 3: RESP3 with fall-back to RESP2; 2: RESP2
@@ -109,9 +111,8 @@ struct SLOTWISE_API Config {
 
   std::size_t max_reply_bytes = std::size_t{1} << 30;  ///< a bulk that claims more: protocol error
   int max_reply_depth = 512;                           ///< deeper nesting: protocol error
-  int direct_connections =
-      4;               ///< per node, used by callers of the synchronous face in place; 0: off
-  int io_threads = 1;  ///< event loop threads
+  /// Per node, used by callers of the synchronous face in place; 0: off.
+  int direct_connections = 4;
 
   std::shared_ptr<EventSink> events;  ///< change events; null: none
 

@@ -57,7 +57,6 @@ constexpr Param table[] = {
      100'000},
     {"direct_connections", "direct_connections",
      +[](Config& c) -> int& { return c.direct_connections; }, 0, 1000},
-    {"io_threads", "io_threads", +[](Config& c) -> int& { return c.io_threads; }, 1, 256},
     {"ca", "tls.ca_file", +[](Config& c) -> std::string& { return c.tls.ca_file; }, 0, 0,
      Needs::tls},
     {"ca_dir", "tls.ca_dir", +[](Config& c) -> std::string& { return c.tls.ca_dir; }, 0, 0,

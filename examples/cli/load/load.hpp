@@ -69,9 +69,8 @@ struct LoadTotals {
 
 /// threads x in_flight lanes, each with one call on its way. With in_flight 1 a lane is a thread
 /// that calls the synchronous face. Else a lane has no thread: the callback of one call makes the
-/// next, on the client's loop threads (let Config::io_threads be `threads`). An error is counted
-/// and the lane goes on; after one that came at once it pauses, since an error costs the client
-/// nothing and a lane could make millions.
+/// next, on the client's loop thread. An error is counted and the lane goes on; after one that came
+/// at once it pauses, since an error costs the client nothing and a lane could make millions.
 class Load {
  public:
   /// The client must outlive the load.
