@@ -47,8 +47,8 @@ void append(Args& args, const A& word) {
 /// The whole command. The name may be two words ("OBJECT ENCODING").
 template <Name name, class... A>
 void put_together(Args& args, const A&... words) {
-  constexpr std::size_t space = name.view().find(' ');
-  if constexpr (space == std::string_view::npos) {
+  constexpr std::size_t space = name.first_word();
+  if constexpr (space == name.view().size()) {
     args.add(name.view());
   } else {
     args.add(name.view().substr(0, space)).add(name.view().substr(space + 1));
