@@ -46,18 +46,19 @@ TEST_CASE("nodes text: a real capture") {
 }
 
 TEST_CASE("nodes text: forms of other versions") {
-  const std::string id(40, 'a');
+  const std::string id(40, 'a');  // the lines are views into the text
   SECTION("nodes.conf style extras after the hostname") {
-    const auto lines = parse_nodes_text(
-        id + " 127.0.0.1:7000@17000,,tls-port=0,shard-id=abc master - 0 0 1 connected\n");
+    const std::string text =
+        id + " 127.0.0.1:7000@17000,,tls-port=0,shard-id=abc master - 0 0 1 connected\n";
+    const auto lines = parse_nodes_text(text);
     REQUIRE(lines);
     CHECK((*lines)[0].hostname.empty());
     CHECK((*lines)[0].ip == "127.0.0.1");
   }
   SECTION("no bus port, no end of line, CRLF, IPv6") {
-    const auto lines =
-        parse_nodes_text(id + " ::1:7000 slave,fail? - 0 0 18446744073709551615 x\r\n" + id +
-                         " [::1]:7001@17001 master - 0 0 1 connected 5 7-9");
+    const std::string text = id + " ::1:7000 slave,fail? - 0 0 18446744073709551615 x\r\n" + id +
+                             " [::1]:7001@17001 master - 0 0 1 connected 5 7-9";
+    const auto lines = parse_nodes_text(text);
     REQUIRE(lines);
     REQUIRE(lines->size() == 2);
     CHECK((*lines)[0].ip == "::1");
@@ -68,16 +69,17 @@ TEST_CASE("nodes text: forms of other versions") {
     CHECK((*lines)[1].slots == 4);
   }
   SECTION("a fresh node does not know its ip; a lost one has no address") {
-    const auto lines = parse_nodes_text(id + " :27409@37409 myself,master - 0 0 0 connected\n" +
-                                        id + " :0@0 slave,noaddr - 0 0 0 disconnected\n");
+    const std::string text = id + " :27409@37409 myself,master - 0 0 0 connected\n" + id +
+                             " :0@0 slave,noaddr - 0 0 0 disconnected\n";
+    const auto lines = parse_nodes_text(text);
     REQUIRE(lines);
     CHECK((*lines)[0].ip.empty());
     CHECK((*lines)[0].port == 27409);
     CHECK((*lines)[1].no_address);
   }
   SECTION("importing") {
-    const auto lines =
-        parse_nodes_text(id + " h:1@2 handshake - 0 0 0 connected [77-<-" + id + "]");
+    const std::string text = id + " h:1@2 handshake - 0 0 0 connected [77-<-" + id + "]";
+    const auto lines = parse_nodes_text(text);
     REQUIRE(lines);
     CHECK((*lines)[0].importing == 1);
     CHECK((*lines)[0].handshake);
