@@ -12,7 +12,6 @@
 #include "base/endpoint.hpp"
 #include "commands/keys.hpp"
 #include "resp/encoder.hpp"
-#include "routing/words.hpp"
 
 namespace slotwise::detail {
 namespace {
@@ -394,88 +393,6 @@ void Core::want_direct(routing::Node& node) noexcept {
   loop_.post(task);
 }
 
-// --- commands that the table does not know -----------------------------------------------------
-
-namespace {
-
-/// A question to any primary in the name of a call.
-struct Question final : routing::Request {
-  std::function<void(Result<Reply>&&)> then;
-  void deliver(Result<Reply>&& result) noexcept override {
-    const std::unique_ptr<Question> self(this);
-    then(std::move(result));
-  }
-};
-
-}  // namespace
-
-void Core::learn(Operation& op) {
-  const auto words = routing::words_of(op.bytes);
-  const auto found = learned_.find(words);
-  const bool ask_keys = found.asked && found.info != nullptr;
-  std::vector<std::string_view> question = {"COMMAND", ask_keys ? "GETKEYS" : "INFO"};
-  if (ask_keys) {
-    question.insert(question.end(), words.begin(), words.end());
-  } else {
-    question.push_back(words[0]);
-  }
-  auto* request = new Question();
-  resp::append_command(request->encoded, question);
-  request->bytes = request->encoded;
-  request->read_only = request->retry_safe = true;
-  request->deadline = op.deadline;
-  request->then = [this, &op, ask_keys](Result<Reply>&& answer) {
-    learned(op, ask_keys, std::move(answer));
-  };
-  dispatcher_->start(*request);
-}
-
-void Core::learned(Operation& op, bool asked_keys, Result<Reply>&& answer) {
-  if (!answer && answer.error().server_text().empty()) {
-    // Nobody could be asked: the call ends as the question did.
-    return dispatcher_->finish(op, answer.error().with_outcome(Outcome::not_sent));
-  }
-  const auto words = routing::words_of(op.bytes);
-  CallSpec call;
-  call.words = words;
-  CallOptions options;
-  options.idempotent = op.retry_safe;
-  Plan plan;
-  std::optional<Error> error;
-  if (asked_keys) {
-    const auto found = learned_.find(words);
-    const auto keys =
-        answer ? commands::positions_of_keys(words, *answer) : std::vector<std::uint32_t>();
-    error = apply_routing(plan, commands::route_keys(found.info, words, keys), call, options);
-    if (plan.way == Plan::Way::learn) plan.way = Plan::Way::one;
-    plan.read_only = found.info != nullptr && found.info->read_only();
-    plan.retry_safe = op.retry_safe || plan.read_only;
-  } else {
-    Reply reply =
-        answer ? std::move(*answer)
-               : Reply::make_text(Reply::Type::error, std::string(answer.error().server_text()));
-    learned_.learn(words[0], reply);
-    error = make_plan(plan, call, options, config_, learned_);
-  }
-  if (error) return dispatcher_->finish(op, std::move(*error));
-  if (plan.way == Plan::Way::learn) return learn(op);  // now by COMMAND GETKEYS
-  go_on(op, plan);
-}
-
-void Core::go_on(Operation& op, const Plan& plan) {
-  op.needs_learning = false;
-  op.target = plan.target;
-  op.slot = plan.slot;
-  op.read_only = plan.read_only;
-  op.retry_safe = plan.retry_safe;
-  op.blocking = plan.blocking;
-  op.block_time = plan.block_time;
-  if (plan.way == Plan::Way::all_shards || plan.way == Plan::Way::all_nodes) {
-    op.fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
-  }
-  dispatcher_->start(op);
-}
-
 // --- pipelines -------------------------------------------------------------------------------
 
 std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpec& call,
@@ -552,81 +469,6 @@ void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
   while (finished.load(std::memory_order_acquire) == 0)
     futex_wait(finished, 0);
   call_ended(nullptr, batch.size());
-}
-
-// --- looking in ------------------------------------------------------------------------------
-
-bool Core::on_loop(const std::function<void()>& job) {
-  if (fork_generation_ != net::fork_generation()) return false;
-  if (loop_.in_loop_thread()) {
-    job();
-    return true;
-  }
-  pending_.fetch_add(1);
-  if (closed_.load()) {
-    pending_.fetch_sub(1);
-    return false;
-  }
-  struct Job : net::Task {
-    const std::function<void()>* work = nullptr;
-    std::atomic<std::uint32_t> finished{0};
-  } task;
-  task.work = &job;
-  task.run = [](net::Task* t) {
-    auto& self = static_cast<Job&>(*t);
-    (*self.work)();
-    self.finished.store(1, std::memory_order_release);
-    futex_wake(self.finished);
-  };
-  loop_.post(&task);
-  while (task.finished.load(std::memory_order_acquire) == 0)
-    futex_wait(task.finished, 0);
-  pending_.fetch_sub(1);
-  return true;
-}
-
-Stats Core::stats() {
-  Stats s;
-  s.commands = commands_.read();
-  const auto& c = observer_.counters;
-  on_loop([&] {
-    for (const auto& node : dispatcher_->nodes().all()) {
-      s.succeeded += node->direct_successes();
-      if (node->retired() && node->replies() == 0) continue;
-      s.nodes.push_back({node->name(), node->replies(), node->connections()});
-    }
-  });
-  s.succeeded += c.succeeded.read();
-  s.failed = c.failed.read();
-  s.moved = c.moved.read();
-  s.asked = c.asked.read();
-  s.retries = c.retries.read();
-  s.refreshes = c.refreshes.read();
-  s.connects = c.connects.read();
-  s.connect_failures = c.connect_failures.read();
-  s.disconnects = c.disconnects.read();
-  s.pending = pending_.load();
-  return s;
-}
-
-TopologyInfo Core::topology() {
-  TopologyInfo info;
-  on_loop([&] { info = dispatcher_->keeper().info(); });
-  return info;
-}
-
-Result<void> Core::refresh() {
-  if (config_.mode == Mode::single) return {};
-  std::unique_lock lock(start_mutex_);
-  const std::uint64_t wanted = views_ + 1;
-  lock.unlock();
-  if (!on_loop([&] { dispatcher_->keeper().trigger(topology::RefreshReason::user); })) {
-    return closed_error();
-  }
-  lock.lock();
-  const auto limit = std::chrono::steady_clock::now() + config_.timeout;
-  if (start_changed_.wait_until(lock, limit, [&] { return views_ >= wanted; })) return {};
-  return Error(ErrorCode::timeout, Outcome::not_sent, "no node gave its view of the cluster");
 }
 
 }  // namespace slotwise::detail

@@ -1,0 +1,93 @@
+// Commands that the table does not know: a server is asked where their keys are.
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/core.hpp"
+#include "resp/encoder.hpp"
+#include "routing/words.hpp"
+
+namespace slotwise::detail {
+namespace {
+
+/// A question to any primary in the name of a call.
+struct Question final : routing::Request {
+  std::function<void(Result<Reply>&&)> then;
+  void deliver(Result<Reply>&& result) noexcept override {
+    const std::unique_ptr<Question> self(this);
+    then(std::move(result));
+  }
+};
+
+}  // namespace
+
+void Core::learn(Operation& op) {
+  const auto words = routing::words_of(op.bytes);
+  const auto found = learned_.find(words);
+  const bool ask_keys = found.asked && found.info != nullptr;
+  std::vector<std::string_view> question = {"COMMAND", ask_keys ? "GETKEYS" : "INFO"};
+  if (ask_keys) {
+    question.insert(question.end(), words.begin(), words.end());
+  } else {
+    question.push_back(words[0]);
+  }
+  auto* request = new Question();
+  resp::append_command(request->encoded, question);
+  request->bytes = request->encoded;
+  request->read_only = request->retry_safe = true;
+  request->deadline = op.deadline;
+  request->then = [this, &op, ask_keys](Result<Reply>&& answer) {
+    learned(op, ask_keys, std::move(answer));
+  };
+  dispatcher_->start(*request);
+}
+
+void Core::learned(Operation& op, bool asked_keys, Result<Reply>&& answer) {
+  if (!answer && answer.error().server_text().empty()) {
+    // Nobody could be asked: the call ends as the question did.
+    return dispatcher_->finish(op, answer.error().with_outcome(Outcome::not_sent));
+  }
+  const auto words = routing::words_of(op.bytes);
+  CallSpec call;
+  call.words = words;
+  CallOptions options;
+  options.idempotent = op.retry_safe;
+  Plan plan;
+  std::optional<Error> error;
+  if (asked_keys) {
+    const auto found = learned_.find(words);
+    const auto keys =
+        answer ? commands::positions_of_keys(words, *answer) : std::vector<std::uint32_t>();
+    error = apply_routing(plan, commands::route_keys(found.info, words, keys), call, options);
+    if (plan.way == Plan::Way::learn) plan.way = Plan::Way::one;
+    plan.read_only = found.info != nullptr && found.info->read_only();
+    plan.retry_safe = op.retry_safe || plan.read_only;
+  } else {
+    Reply reply =
+        answer ? std::move(*answer)
+               : Reply::make_text(Reply::Type::error, std::string(answer.error().server_text()));
+    learned_.learn(words[0], reply);
+    error = make_plan(plan, call, options, config_, learned_);
+  }
+  if (error) return dispatcher_->finish(op, std::move(*error));
+  if (plan.way == Plan::Way::learn) return learn(op);  // now by COMMAND GETKEYS
+  go_on(op, plan);
+}
+
+void Core::go_on(Operation& op, const Plan& plan) {
+  op.needs_learning = false;
+  op.target = plan.target;
+  op.slot = plan.slot;
+  op.read_only = plan.read_only;
+  op.retry_safe = plan.retry_safe;
+  op.blocking = plan.blocking;
+  op.block_time = plan.block_time;
+  if (plan.way == Plan::Way::all_shards || plan.way == Plan::Way::all_nodes) {
+    op.fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
+  }
+  dispatcher_->start(op);
+}
+
+}  // namespace slotwise::detail
