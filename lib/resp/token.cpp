@@ -47,6 +47,7 @@ LineScan scan_count(const char* begin, const char* end, bool null_allowed, Token
   if (result == LineScan::whole && token.number < 0 && !(null_allowed && token.number == -1)) {
     return fault(token, "a negative length");
   }
+  token.text = {};  // its digits must not count towards max_reply_bytes
   return result;
 }
 

@@ -170,3 +170,13 @@ TEST_CASE("limits on size hold for every shape") {
 }
 
 }  // namespace slotwise::resp::test
+
+TEST_CASE("the digits of a header do not use up the limit of a reply") {
+  // One element is all that the limit allows: the string in it has no room left.
+  slotwise::resp::Limits limits;
+  limits.max_reply_bytes = sizeof(slotwise::Reply);
+  slotwise::resp::Parser parser(limits);
+  parser.feed("*1\r\n$100\r\n" + std::string(100, 'x') + "\r\n");
+  slotwise::Reply reply;
+  CHECK(parser.next(reply) == slotwise::resp::Status::error);
+}
