@@ -21,6 +21,7 @@
 #include "cli/probe/probe.hpp"
 #include "cli/probe/show.hpp"
 #include "kit/cluster.hpp"
+#include "kit/error.hpp"
 
 namespace slotwise::cli {
 
@@ -96,11 +97,23 @@ class Director {
         Tone::bold);
     const auto since = Clock::now();
     cluster_.kill(victim, SIGKILL);
-    const std::size_t heir = cluster_.wait_for_new_owner(slot, victim, 20s);
+    const std::size_t heir = new_owner(slot, victim);
     show_.note(fmt::format("* its replica {} ({}) has taken over, {:.1f} s later",
                            cluster_.node(heir).name, cluster_.node(heir).address.to_string(),
                            seconds(since)),
                Tone::bold);
+  }
+
+  /// As the kit's own waiting, but Ctrl-C ends it.
+  std::size_t new_owner(int slot, std::size_t old) {
+    for (const auto end = Clock::now() + 20s; Clock::now() < end; calm(50ms)) {
+      try {
+        const std::size_t owner = cluster_.owner_of(slot);
+        if (owner != old) return owner;
+      } catch (const kit::Error&) {  // nobody owns it yet
+      }
+    }
+    throw kit::Error("no replica has taken over within 20 s");
   }
 
   static double seconds(Clock::time_point since) {

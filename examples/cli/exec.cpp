@@ -68,6 +68,7 @@ class OneByOne {
   OneByOne(const Client& client, Printer& printer) : client_(client), printer_(printer) {}
 
   void run(std::span<const std::string_view> words) {
+    printer_.flush();  // a reply is not held back by the command after it
     printer_.print(client_.command_words(words));
   }
   void fail(const Error& error) { printer_.print(error); }
@@ -115,6 +116,7 @@ class InFlight {
   void print_front() {
     Entry& entry = waiting_.front();
     if (entry.task) {
+      if (!entry.task->ready()) printer_.flush();  // what is done is not held back by what is not
       printer_.print(entry.task->wait());
     } else {
       printer_.print(*entry.error);

@@ -39,6 +39,17 @@ class Interrupted : public std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
+/// The lab's URI, with addresses for names that only a DNS of the lab could resolve. A client
+/// learns the names from the cluster, and their addresses too.
+std::string usable_uri(const kit::Lab& lab) {
+  std::string uri = lab.uri();
+  for (const auto& node : lab.status()) {
+    const std::size_t at = node.hostname.empty() ? uri.npos : uri.find(node.hostname);
+    if (at != uri.npos) uri.replace(at, node.hostname.size(), node.address.host);
+  }
+  return uri;
+}
+
 struct UpOptions {
   kit::LabOptions lab;
   std::string dir;
@@ -77,7 +88,7 @@ int run_up(const UpOptions& options) {
     const kit::Lab up = kit::Lab::up(lab, progress);
     if (Interrupt::requested()) throw Interrupted();
     say(up.description());
-    Screen(STDOUT_FILENO).line(up.uri());
+    Screen(STDOUT_FILENO).line(usable_uri(up));
   } catch (const Interrupted&) {
     kit::Lab::down(options.dir, say);
     return exit_failed;
@@ -113,7 +124,7 @@ std::string status_text(const kit::Lab& lab) {
     cells.insert(cells.end(), {node.slots, node.trouble});
     table.add(std::move(cells));
   }
-  return fmt::format("{}\n{}\n\n{}", lab.description(), lab.uri(), table.to_string());
+  return fmt::format("{}\n{}\n\n{}", lab.description(), usable_uri(lab), table.to_string());
 }
 
 std::string status_json(const kit::Lab& lab) {
@@ -132,7 +143,7 @@ std::string status_json(const kit::Lab& lab) {
                      {"trouble", node.trouble}});
   }
   const nlohmann::ordered_json out{
-      {"uri", lab.uri()}, {"description", lab.description()}, {"nodes", nodes}};
+      {"uri", usable_uri(lab)}, {"description", lab.description()}, {"nodes", nodes}};
   return out.dump() + "\n";
 }
 

@@ -39,11 +39,11 @@ void show_rows(Load& load, Screen& screen, EventQueue& events, double seconds) {
   while (!load.finished()) {
     Interrupt::wait_until(std::min(next_row, Clock::now() + 50ms));
     if (Interrupt::requested() || (seconds > 0 && load.elapsed() >= seconds)) load.request_stop();
-    for (const Event& event : events.take()) {
-      screen.line(fmt::format("{:>6.1f}  | {}", load.elapsed(), event.text), Tone::dim);
+    for (const std::string& text : events.take()) {
+      screen.line(fmt::format("{:>6.1f}  | {}", load.elapsed(), text), Tone::dim);
     }
     if (Clock::now() < next_row) continue;
-    next_row += 1s;
+    next_row = std::max(next_row + 1s, Clock::now() + 500ms);
     const LoadRow row = load.row();
     screen.line(table_row(columns, load_cells(row)), row.ops == 0     ? Tone::bad
                                                      : row.errors > 0 ? Tone::warn

@@ -65,7 +65,9 @@ std::string about_unknown(const CLI::App& app, const std::string& word) {
   const bool option = word.starts_with('-');
   const std::string name = word.substr(0, word.find('='));
   std::string text = fmt::format("unknown {} {}", option ? "option" : "word", name);
-  if (!option && names_of(app, false).empty()) return text + ": no argument is expected here";
+  if (!option && names_of(app, false).empty()) {
+    return text + ": no argument is expected here, and -- is not needed";
+  }
   if (!option) text = fmt::format("unknown command {}", name);
   const std::string near = nearest(name, names_of(app, option));
   return near.empty() ? text : fmt::format("{}; did you mean {}?", text, near);

@@ -141,6 +141,18 @@ TEST_CASE("exec: when the input pauses, what was asked is answered") {
   }
 }
 
+TEST_CASE("exec: a reply is not held back by a command that takes its time") {
+  const kit::Server server;
+  for (const char* depth : {"1", "100"}) {
+    CliProcess process({"exec", "--uri", uri_of(server), "--pipeline", depth});
+    process.write("ECHO one\nBLPOP nothing 2\nECHO two\n");
+    CHECK(process.wait_for("one\n", 1s));
+    CHECK_FALSE(process.wait_for("two\n", 100ms));
+    const CliResult result = process.finish(10s);
+    CHECK(result.out == "one\n(nil)\ntwo\n");
+  }
+}
+
 TEST_CASE("exec: a million piped commands take no more memory than a few") {
   const kit::Server server;
   CliProcess process({"exec", "--uri", uri_of(server), "--pipeline", "1000"});

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,26 +13,27 @@
 
 namespace slotwise::cli {
 
-/// Keeps what changes the map; the rest happens too often for a line each and is in Stats.
+/// Keeps what changes the map, as lines for a person; the rest happens too often for a line each
+/// and is in Stats.
 class EventQueue : public EventSink {
  public:
-  void on_event(const Event& event) override {
-    if (event.kind != Event::Kind::topology_changed && event.kind != Event::Kind::primary_changed) {
-      return;
-    }
-    const std::scoped_lock lock(mutex_);
-    if (events_.size() < limit) events_.push_back(event);
-  }
+  void on_event(const Event& event) override;
 
-  std::vector<Event> take() {
-    const std::scoped_lock lock(mutex_);
-    return std::exchange(events_, {});
-  }
+  /// What has happened since the last call. A new map tells the new primaries too, so these have
+  /// lines of their own only without one. What is told again and again (a map that is mended slot
+  /// by slot) is one line, with a count.
+  std::vector<std::string> take();
 
  private:
-  static constexpr std::size_t limit = 1000;  // a table that nobody reads must not grow for ever
+  struct Line {
+    Event::Kind kind;
+    std::string text;
+    std::size_t count;
+  };
+  static constexpr std::size_t limit = 200;  // a table that nobody reads must not grow for ever
+
   std::mutex mutex_;
-  std::vector<Event> events_;  // guarded by mutex_
+  std::vector<Line> lines_;  // guarded by mutex_
 };
 
 }  // namespace slotwise::cli

@@ -34,6 +34,11 @@ void raise_to(std::atomic<std::int64_t>& place, std::int64_t value) {
   }
 }
 
+std::string describe(const Error& error) {
+  return fmt::format("{} ({}): {}", to_string(error.code()), to_string(error.outcome()),
+                     error.message());
+}
+
 std::string random_name() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}", random(), random());
@@ -63,6 +68,8 @@ struct Probe::Tally {
   std::atomic<std::uint64_t> unread{0};
   std::atomic<int> readers{0};
   std::atomic<bool> cancelled{false};
+  std::mutex mutex;
+  std::string failure;  // guarded by mutex; the first one
 };
 
 Probe::Probe(const Client& client, ProbeOptions options)
@@ -243,6 +250,7 @@ void Probe::verify(const VerifyProgress& progress) {
     if (progress && !progress(tally.done, acked)) tally.cancelled = true;
   }
   readers.clear();
+  read_failure_ = tally.failure;
   lost_ = tally.lost;
   wrong_ = tally.wrong;
   unread_ = tally.unread + (acked - tally.done);
@@ -275,6 +283,8 @@ void Probe::check_block(const Client& client, const Worker& worker, std::uint64_
     const auto found = results.get<std::optional<std::string>>(i);
     if (!found) {
       ++tally.unread;
+      const std::scoped_lock lock(tally.mutex);
+      if (tally.failure.empty()) tally.failure = describe(found.error());
     } else if (!*found) {
       ++tally.lost;
     } else if (**found != value(worker.number, numbers[i])) {
@@ -297,6 +307,7 @@ ProbeTotals Probe::totals() const {
   totals.lost = lost_;
   totals.wrong = wrong_;
   totals.unread = unread_;
+  totals.read_failure = read_failure_;
   totals.seconds = static_cast<double>(ended_ns_) / 1e9;
   totals.slowest_ms = static_cast<double>(slowest_ns) / 1e6;
   totals.redirects = stats.moved + stats.asked - stats_at_start_.moved - stats_at_start_.asked;

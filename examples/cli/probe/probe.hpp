@@ -112,6 +112,7 @@ class Probe {
   std::uint64_t lost_ = 0;
   std::uint64_t wrong_ = 0;
   std::uint64_t unread_ = 0;
+  std::string read_failure_;
 };
 
 }  // namespace slotwise::cli

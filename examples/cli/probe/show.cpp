@@ -94,15 +94,8 @@ void ProbeShow::show_events() {
   for (const Note& n : notes)
     print(at, n.text, n.tone);
   if (!events_) return;
-  const std::vector<Event> events = events_->take();
-  // A new map tells the new primaries too; without one they are told by themselves.
-  const bool maps = std::any_of(events.begin(), events.end(), [](const Event& event) {
-    return event.kind == Event::Kind::topology_changed;
-  });
-  for (const Event& event : events) {
-    if (event.kind == Event::Kind::primary_changed && maps) continue;
-    print(at, "client: " + event.text, Tone::dim);
-  }
+  for (const std::string& text : events_->take())
+    print(at, "client: " + text, Tone::dim);
 }
 
 /// Long texts go on in lines of their own, broken behind a comma or semicolon.
@@ -157,6 +150,7 @@ std::string totals_text(const ProbeTotals& t) {
                   std::string(to_string(f.outcome)), f.example.substr(0, example_limit)});
   }
   if (!failures.empty()) out += "\nFailures\n" + failures.to_string("  ");
+  if (!t.read_failure.empty()) out += "\nFirst failure of reading back\n  " + t.read_failure + "\n";
   return out;
 }
 
@@ -186,6 +180,7 @@ std::string totals_json(const ProbeTotals& t) {
                                {"count", f.count},
                                {"example", f.example}});
   }
+  if (!t.read_failure.empty()) out["read_failure"] = t.read_failure;
   return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

@@ -50,6 +50,7 @@ struct ProbeTotals {
   };
   std::vector<Gap> gaps;
   std::vector<ProbeFailure> failures;
+  std::string read_failure;  ///< message of the first read-back that failed
 
   /// Nothing failed, everything acknowledged is there.
   bool clean() const noexcept { return failed == 0 && lost == 0 && wrong == 0 && unread == 0; }
