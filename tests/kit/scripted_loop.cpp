@@ -1,34 +1,19 @@
 #include "kit/scripted_loop.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "kit/error.hpp"
 
 namespace slotwise::kit {
-
-namespace {
-
-void abort_connection(int fd) {
-  // Dissolving the association makes the kernel send RST at once, while close() by the loop's
-  // thread comes later.
-  sockaddr nothing{};
-  nothing.sa_family = AF_UNSPEC;
-  ::connect(fd, &nothing, sizeof nothing);
-}
-
-}  // namespace
 
 ScriptedLoop::ScriptedLoop(ScriptedNodeOptions options) {
   if (options.port == 0) {
@@ -47,7 +32,6 @@ ScriptedLoop::ScriptedLoop(ScriptedNodeOptions options) {
   manners_.version = options.version;
   manners_.map = map;
   listen_fd_ = open_listener();
-  wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -56,42 +40,15 @@ ScriptedLoop::~ScriptedLoop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake();
+  wake_.signal();
   thread_.join();
   for (const auto& [number, peer] : peers_)
     ::close(peer.fd);
   if (listen_fd_ >= 0) ::close(listen_fd_);
-  ::close(wake_fd_);
 }
 
 int ScriptedLoop::open_listener() const {
-  const bool v6 = host.find(':') != std::string::npos;
-  const int fd = ::socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const int yes = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  sockaddr_in6 address6{};
-  address6.sin6_family = AF_INET6;
-  address6.sin6_port = htons(port);
-  sockaddr_in address4{};
-  address4.sin_family = AF_INET;
-  address4.sin_port = htons(port);
-  const bool good = v6 ? ::inet_pton(AF_INET6, host.c_str(), &address6.sin6_addr) == 1
-                       : ::inet_pton(AF_INET, host.c_str(), &address4.sin_addr) == 1;
-  const auto* address = v6 ? reinterpret_cast<const sockaddr*>(&address6)
-                           : reinterpret_cast<const sockaddr*>(&address4);
-  const auto size = static_cast<socklen_t>(v6 ? sizeof address6 : sizeof address4);
-  if (!good || ::bind(fd, address, size) != 0 || ::listen(fd, 512) != 0) {
-    const int error = errno;
-    ::close(fd);
-    throw Error(fmt::format("scripted node cannot listen on {}:{}: {}", host, port,
-                            good ? std::strerror(error) : "not an address"));
-  }
-  return fd;
-}
-
-void ScriptedLoop::wake() const {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(wake_fd_, &one, sizeof one);
+  return listen_on({host, port}, "scripted node");
 }
 
 void ScriptedLoop::stop_listening() {
@@ -99,7 +56,7 @@ void ScriptedLoop::stop_listening() {
   if (listen_fd_ < 0 || retired_listener_) return;
   ::shutdown(listen_fd_, SHUT_RDWR);
   retired_listener_ = true;
-  wake();
+  wake_.signal();
 }
 
 void ScriptedLoop::listen_again() {
@@ -114,7 +71,7 @@ void ScriptedLoop::listen_again() {
     listen_fd_ = fd;
   }
   retired_listener_ = false;
-  wake();
+  wake_.signal();
 }
 
 void ScriptedLoop::send(int connection, const std::string& bytes) {
@@ -122,7 +79,7 @@ void ScriptedLoop::send(int connection, const std::string& bytes) {
   for (auto& [number, peer] : peers_) {
     if (connection == 0 || connection == number) queue(peer, bytes);
   }
-  wake();
+  wake_.signal();
 }
 
 void ScriptedLoop::close(int connection, bool reset) {
@@ -137,7 +94,7 @@ void ScriptedLoop::close(int connection, bool reset) {
     peer.hung_up = true;
     records_[number].open = false;
   }
-  wake();
+  wake_.signal();
 }
 
 void ScriptedLoop::reset_counts() {
@@ -161,10 +118,7 @@ void ScriptedLoop::run() {
       wait_ms = prepare_poll(fds, numbers);
     }
     ::poll(fds.data(), fds.size(), wait_ms);
-    if (fds[0].revents != 0) {
-      std::uint64_t count = 0;
-      [[maybe_unused]] const auto got = ::read(wake_fd_, &count, sizeof count);
-    }
+    if (fds[0].revents != 0) wake_.clear();
     if (fds[1].revents != 0) accept_all();
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if ((fds[i + 2].revents & ~POLLOUT) != 0) read_from(numbers[i]);
@@ -183,7 +137,7 @@ int ScriptedLoop::prepare_poll(std::vector<pollfd>& fds, std::vector<int>& numbe
     listen_fd_ = -1;
     retired_listener_ = false;
   }
-  fds.assign({{.fd = wake_fd_, .events = POLLIN, .revents = 0},
+  fds.assign({{.fd = wake_.fd(), .events = POLLIN, .revents = 0},
               {.fd = listen_fd_, .events = POLLIN, .revents = 0}});
   numbers.clear();
   std::optional<Clock::time_point> next;

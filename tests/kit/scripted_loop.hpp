@@ -15,6 +15,7 @@
 #include "kit/script.hpp"
 #include "kit/scripted_manners.hpp"
 #include "kit/scripted_node.hpp"
+#include "kit/sockets.hpp"
 
 struct pollfd;
 
@@ -77,7 +78,6 @@ class ScriptedLoop {
 
   int open_listener() const;
   void run();
-  void wake() const;
   int prepare_poll(std::vector<pollfd>& fds, std::vector<int>& numbers);
   void accept_all();
   void read_from(int number);
@@ -88,7 +88,7 @@ class ScriptedLoop {
   void close_finished();
 
   Port own_port_;
-  int wake_fd_ = -1;
+  WakeUp wake_;
   int listen_fd_ = -1;
   bool retired_listener_ = false;  // listen_fd_ was shut down: the loop closes it
   bool stopping_ = false;

@@ -3,10 +3,13 @@
 
 #include <optional>
 
-#include "dns_support.hpp"
+#include "kit/dns_responder.hpp"
 #include "net/connector.hpp"
+#include "support.hpp"
 
 namespace net_test {
+
+using slotwise::kit::DnsResponder;
 
 struct Dialer final : net::ConnectHandler {
   explicit Dialer(net::resolver_settings resolving = {}) : resolver(loop, std::move(resolving)) {}
@@ -26,7 +29,7 @@ struct Dialer final : net::ConnectHandler {
     run_until(
         loop, [&] { return result.has_value(); }, limit + 3s);
     took = elapsed_ms(start);
-    if (!result) result.emplace(net::Stream{}, net::error{net::errc::system, "NO RESULT"});
+    if (!result) result = net::connect_result{{}, {net::errc::system, "NO RESULT"}};
     return *result;
   }
 

@@ -16,8 +16,8 @@ namespace {
 
 // One port on several loopback addresses: the free port is found on the first.
 struct World {
-  DnsServer dns;
-  Dialer dialer{{.dns_servers = dns.address(), .try_timeout = 300ms, .tries = 2}};
+  DnsResponder dns;
+  Dialer dialer{{.dns_servers = dns.address().to_string(), .try_timeout = 300ms, .tries = 2}};
 };
 
 }  // namespace

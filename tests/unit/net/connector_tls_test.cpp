@@ -23,8 +23,8 @@ struct World {
   }
   Certificate ca = make_ca("slotwise test CA");
   Folder folder;
-  DnsServer dns;
-  Dialer dialer{{.dns_servers = dns.address(), .try_timeout = 300ms, .tries = 2}};
+  DnsResponder dns;
+  Dialer dialer{{.dns_servers = dns.address().to_string(), .try_timeout = 300ms, .tries = 2}};
   net::connect_settings settings;
 };
 

@@ -3,10 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "dns_support.hpp"
+#include "kit/dns_responder.hpp"
+#include "support.hpp"
 
 using namespace net_test;
 using Catch::Matchers::ContainsSubstring;
+using slotwise::kit::DnsCode;
+using slotwise::kit::DnsResponder;
 using slotwise::net::errc;
 using slotwise::net::Query;
 using slotwise::net::resolve_result;
@@ -54,8 +57,9 @@ struct Asker final : ResolveHandler {
 
 struct World {
   net::Loop loop;
-  DnsServer dns;
-  Resolver resolver{loop, {.dns_servers = dns.address(), .try_timeout = 300ms, .tries = 2}};
+  DnsResponder dns;
+  Resolver resolver{loop,
+                    {.dns_servers = dns.address().to_string(), .try_timeout = 300ms, .tries = 2}};
   Asker asker{loop};
 };
 
@@ -117,19 +121,19 @@ TEST_CASE("resolver: an empty answer and NXDOMAIN are clear errors and are not r
 
 TEST_CASE("resolver: a failing, a refusing, an absent server, and a name that is none") {
   World w;
-  w.dns.set("fail.lab.test", {.rcode = 2}, {.rcode = 2});
+  w.dns.set("fail.lab.test", {.code = DnsCode::servfail}, {.code = DnsCode::servfail});
   CHECK_THAT(w.asker.ask(w.resolver, "fail.lab.test"), ContainsSubstring("SERVFAIL"));
-  w.dns.set("refuse.lab.test", {.rcode = 5}, {.rcode = 5});
+  w.dns.set("refuse.lab.test", {.code = DnsCode::refused}, {.code = DnsCode::refused});
   CHECK_THAT(w.asker.ask(w.resolver, "refuse.lab.test"), ContainsSubstring("no address for"));
-  w.dns.set("half.lab.test", {.rcode = 2}, {.ips = {"::1"}});
+  w.dns.set("half.lab.test", {.code = DnsCode::servfail}, {.ips = {"::1"}});
   CHECK(w.asker.ask(w.resolver, "half.lab.test") == "::1");
   CHECK_THAT(w.asker.ask(w.resolver, "a..b"), ContainsSubstring("no address for a..b"));
   CHECK_THAT(w.asker.ask(w.resolver, std::string(300, 'x') + ".test"),
              ContainsSubstring("no address for"));
   std::string nobody;
   {
-    const DnsServer gone;
-    nobody = gone.address();
+    const DnsResponder gone;
+    nobody = gone.address().to_string();
   }
   Resolver lost(w.loop, {.dns_servers = nobody, .try_timeout = 200ms, .tries = 1});
   CHECK_THAT(w.asker.ask(lost, "node.lab.test"), ContainsSubstring("no address for node.lab.test"));
@@ -190,8 +194,8 @@ TEST_CASE("resolver: a cancelled or destroyed question is never answered") {
 TEST_CASE("resolver: a handler may ask again, and may destroy the resolver") {
   World w;
   w.dns.set("node.lab.test", {.ips = {"127.0.0.2"}});
-  auto resolver =
-      std::make_unique<Resolver>(w.loop, net::resolver_settings{.dns_servers = w.dns.address()});
+  auto resolver = std::make_unique<Resolver>(
+      w.loop, net::resolver_settings{.dns_servers = w.dns.address().to_string()});
   Asker other(w.loop);
   int rounds = 0;
   Asker again(w.loop);
