@@ -20,12 +20,13 @@ Cluster::Cluster(ClusterOptions options) : options_(std::move(options)) {
   if (!options_.binaries) options_.binaries = ServerBinaries::find();
   open_folder();
   if (options_.own_addresses) {
-    const bool lab = options_.lifetime == Lifetime::detached;
     net_ = LoopbackNet::reserve();
-    common_port_ = lab ? Port::reserve_for_lab() : Port::reserve();
-    common_bus_port_ = lab ? Port::reserve_for_lab() : Port::reserve();
+    common_port_ = reserve_port();
+    common_bus_port_ = reserve_port();
     common_number_ = common_port_.number();
     common_bus_number_ = common_bus_port_.number();
+    if (options_.proxied) common_proxy_port_ = reserve_port();
+    common_proxy_number_ = common_proxy_port_.number();
   }
   try {
     create();
@@ -47,6 +48,7 @@ Cluster::Cluster(ClusterOptions options, const std::vector<NodeState>& nodes)
     node->name = state.name;
     node->hostname = state.hostname;
     node->bus_number = state.bus_port;
+    node->proxy_number = state.proxy_port;
     node->removed = state.removed;
     auto server = server_options(*node, nodes_.size());
     server.host = state.address.host;
@@ -58,6 +60,7 @@ Cluster::Cluster(ClusterOptions options, const std::vector<NodeState>& nodes)
       if (!net_) net_ = LoopbackNet::of(state.address.host.substr(0, dot + 1));
       common_number_ = state.address.port;
       common_bus_number_ = state.bus_port;
+      common_proxy_number_ = state.proxy_port;
       highest = std::max(highest, std::stoi(state.address.host.substr(dot + 1)));
     }
   }
@@ -106,23 +109,33 @@ ServerOptions Cluster::server_options(const Node& node, std::size_t index) const
     lines.emplace_back("cluster-announce-hostname", node.hostname);
     if (preferred.empty()) preferred = "hostname";
   }
+  if (node.proxy_number != 0) {
+    lines.emplace_back(options_.tls ? "cluster-announce-tls-port" : "cluster-announce-port",
+                       std::to_string(node.proxy_number));
+  }
   if (!preferred.empty()) lines.emplace_back("cluster-preferred-endpoint-type", preferred);
   lines.insert(lines.end(), options_.config.begin(), options_.config.end());
   if (options_.certificate) options_.certificate(index, server.certificate);
   return server;
 }
 
+Port Cluster::reserve_port() const {
+  return options_.lifetime == Lifetime::detached ? Port::reserve_for_lab() : Port::reserve();
+}
+
 std::size_t Cluster::add_node() {
-  const bool lab = options_.lifetime == Lifetime::detached;
   auto node = std::make_shared<Node>();
   std::string host = "127.0.0.1";
   std::uint16_t port = common_number_;
   node->bus_number = common_bus_number_;
+  node->proxy_number = common_proxy_number_;
   if (!options_.own_addresses) {
-    node->port = lab ? Port::reserve_for_lab() : Port::reserve();
-    node->bus_port = lab ? Port::reserve_for_lab() : Port::reserve();
+    node->port = reserve_port();
+    node->bus_port = reserve_port();
     port = node->port.number();
     node->bus_number = node->bus_port.number();
+    if (options_.proxied) node->proxy_port = reserve_port();
+    node->proxy_number = node->proxy_port.number();
   }
   const std::lock_guard lock(nodes_mutex_);
   const auto index = nodes_.size();
@@ -135,12 +148,27 @@ std::size_t Cluster::add_node() {
   if (!options_.certificate) server.certificate.ips.push_back(host);
   if (options_.own_addresses) {
     // Without these the bus takes 127.0.0.1 from the connections that others accept.
-    server.config.insert(server.config.begin(),
-                         {{"bind-source-addr", host}, {"cluster-announce-ip", host}});
+    server.config.emplace(server.config.begin(), "bind-source-addr", host);
+  }
+  if (options_.own_addresses || options_.hostnames || options_.proxied) {
+    server.config.emplace(server.config.begin(), "cluster-announce-ip", host);
   }
   node->server = std::make_unique<Server>(std::move(server), Server::Prepared{});
+  give_network(*node);
   nodes_.push_back(std::move(node));
   return index;
+}
+
+/// Its proxy and its name.
+void Cluster::give_network(Node& node) const {
+  const auto address = node.server->address();
+  if (node.proxy_number != 0 && !options_.proxies_elsewhere) {
+    node.proxy = std::make_unique<FaultProxy>(
+        address, FaultProxyOptions{.host = address.host, .port = node.proxy_number});
+  }
+  if (options_.dns && !node.hostname.empty()) {
+    options_.dns->set(node.hostname, {.ips = {address.host}});
+  }
 }
 
 void Cluster::start_nodes(const std::vector<std::size_t>& which) {
@@ -261,6 +289,7 @@ std::vector<NodeState> Cluster::state() const {
     all.push_back({.name = node->name,
                    .address = node->server->address(),
                    .bus_port = node->bus_number,
+                   .proxy_port = node->proxy_number,
                    .hostname = node->hostname,
                    .process = node->server->process(),
                    .removed = node->removed});
@@ -351,7 +380,8 @@ ClusterNode Cluster::node(std::size_t index) const {
 std::optional<std::size_t> Cluster::index_of(std::string_view wanted) const {
   for (const auto index : members()) {
     if (at(index).name == wanted || at(index).hostname == wanted ||
-        server(index).address().to_string() == wanted || id(index) == wanted) {
+        server(index).address().to_string() == wanted ||
+        client_address(index).to_string() == wanted || id(index) == wanted) {
       return index;
     }
   }
@@ -419,6 +449,19 @@ std::size_t Cluster::owner_of_key(std::string_view key) const {
   return owner_of(slot_of(key));
 }
 
+Address Cluster::client_address(std::size_t index) const {
+  const auto& node = at(index);
+  auto address = node.server->address();
+  if (node.proxy_number != 0) address.port = node.proxy_number;
+  return address;
+}
+
+FaultProxy& Cluster::proxy(std::size_t index) const {
+  const auto& node = at(index);
+  if (node.proxy) return *node.proxy;
+  throw Error(fmt::format("{} has no proxy here", node.name));
+}
+
 std::string Cluster::uri() const {
   return uri(members());
 }
@@ -429,9 +472,12 @@ std::string Cluster::uri(const std::vector<std::size_t>& seeds) const {
                  .user = options_.user,
                  .password = options_.password};
   if (ca_) parts.options.emplace_back("ca", ca_->ca_file().string());
+  if (options_.dns && options_.hostnames) {
+    parts.options.emplace_back("dns_servers", options_.dns->address().to_string());
+  }
   for (const auto index : seeds) {
     const auto& name = at(index).hostname;
-    const auto address = server(index).address();
+    const auto address = client_address(index);
     parts.hosts.push_back(name.empty() ? address.to_string()
                                        : fmt::format("{}:{}", name, address.port));
   }

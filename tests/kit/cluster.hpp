@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "kit/cluster_view.hpp"
+#include "kit/dns_responder.hpp"
+#include "kit/fault_proxy.hpp"
 #include "kit/server.hpp"
 #include "kit/slot_migration.hpp"
 
@@ -25,6 +27,7 @@ struct NodeState {
   std::string name{};
   Address address{};
   std::uint16_t bus_port = 0;
+  std::uint16_t proxy_port = 0;  ///< on the node's host; 0: it has no proxy
   std::string hostname{};
   ProcessId process{};
   bool removed = false;
@@ -44,6 +47,19 @@ struct ClusterOptions {
   std::string hostname_suffix = ".lab.test";
   /// "ip", "hostname", "unknown-endpoint"; empty: the server's default, or hostname with hostnames.
   std::string preferred_endpoint_type{};
+  /// With hostnames: knows each node's name from its start on, and is named in uri(). A node that
+  /// is restarted elsewhere keeps its old record until update_dns(); one that leaves loses it.
+  std::shared_ptr<DnsResponder> dns{};
+
+  /// Every node gets a FaultProxy, and announces the proxy's port (on its own address) to clients,
+  /// so that uri(), the map and redirects lead through it. The kit itself goes to the real address.
+  /// Replicas and MIGRATESLOTS follow the announced port as well: a fault of a primary's proxy is
+  /// one of its replication too, while the bus, which has no proxy, stays alive, and so nobody
+  /// fails over. A proxy whose node is down accepts and resets (stop_listening() makes it refuse).
+  bool proxied = false;
+  /// The ports are reserved and announced, but somebody else runs the proxies; on_change tells him
+  /// where. For the lab, whose proxies outlive a Cluster.
+  bool proxies_elsewhere = false;
 
   bool tls = false;  ///< certificates name each node's address (IP SAN) and hostname (DNS SAN)
   /// Changes a node's certificate before it is issued (wrong name, expired ...).
@@ -114,10 +130,15 @@ class Cluster {
   std::size_t owner_of_key(std::string_view key) const;
   int slot_of(std::string_view key) const;  ///< asks a server: CLUSTER KEYSLOT
   /// "valkey+cluster://127.0.0.1:12001,...", with TLS "valkeys+cluster://...?ca=FILE"; credentials
-  /// included. Names instead of addresses where hostnames are announced.
+  /// included. Names instead of addresses where hostnames are announced (and `dns_servers`, if
+  /// options() have them), the proxies' ports where there are proxies.
   std::string uri() const;
   /// The same with these nodes only.
   std::string uri(const std::vector<std::size_t>& seeds) const;
+  /// Where clients find the node: its proxy, if it has one, else itself.
+  Address client_address(std::size_t node) const;
+  /// Throws if the cluster is not proxied.
+  FaultProxy& proxy(std::size_t node) const;
   const std::filesystem::path& dir() const noexcept { return dir_; }
   const ClusterOptions& options() const noexcept { return options_; }
   const ServerBinaries& binaries() const;
@@ -141,11 +162,14 @@ class Cluster {
   void pause(std::size_t node) { kill(node, SIGSTOP); }
   void resume(std::size_t node) { kill(node, SIGCONT); }
   /// Ends it if it runs and starts it with its data, on the same or on another address. Returns
-  /// when the node answers; see wait_ready_to_serve for the cluster.
+  /// when the node answers; see wait_ready_to_serve for the cluster. Its proxy goes with it: to
+  /// another host with the port that it has, and on the same host it only gets a new target.
   void restart(std::size_t node, std::optional<Address> address = std::nullopt);
   /// An address for restart() that nobody uses: the next of the cluster's own addresses, or
   /// another port.
   Address spare_address();
+  /// The DNS names the node's present address from now on.
+  void update_dns(std::size_t node);
   /// Introduces all running members to each other again: after all of them moved at once, none
   /// finds another by the addresses in its nodes.conf.
   void meet_again();
@@ -188,7 +212,9 @@ class Cluster {
 
   void open_folder();
   ServerOptions server_options(const Node& node, std::size_t index) const;
+  Port reserve_port() const;
   std::size_t add_node();
+  void give_network(Node& node) const;
   void start_nodes(const std::vector<std::size_t>& which);
   void create();
   void set_epochs(const std::vector<std::size_t>& newcomers, std::uint64_t after);
@@ -231,9 +257,11 @@ class Cluster {
   LoopbackNet net_;                           // guarded by nodes_mutex_
   Port common_port_;                          // held with own addresses, which share one port
   Port common_bus_port_;
-  std::uint16_t common_number_ = 0;      // fixed after construction; 0: ports of their own
-  std::uint16_t common_bus_number_ = 0;  // fixed after construction
-  std::vector<Port> spare_ports_;        // guarded by nodes_mutex_
+  Port common_proxy_port_;
+  std::uint16_t common_number_ = 0;        // fixed after construction; 0: ports of their own
+  std::uint16_t common_bus_number_ = 0;    // fixed after construction
+  std::uint16_t common_proxy_number_ = 0;  // fixed after construction
+  std::vector<Port> spare_ports_;          // guarded by nodes_mutex_
 };
 
 }  // namespace slotwise::kit

@@ -81,6 +81,10 @@ void Cluster::restart(std::size_t node, std::optional<Address> address) {
     moved.set_config("bind-source-addr", address->host);
     moved.set_config("cluster-announce-ip", address->host);
   }
+  if (const auto& proxy = at(node).proxy; address && proxy) {
+    moved.kill();
+    proxy->move({address->host, proxy->address().port}, *address);
+  }
   moved.restart(std::move(address));
   changed(node);
   say(fmt::format("{} started again on {}", at(node).name, moved.address().to_string()));
@@ -89,9 +93,16 @@ void Cluster::restart(std::size_t node, std::optional<Address> address) {
 Address Cluster::spare_address() {
   const std::lock_guard lock(nodes_mutex_);
   if (options_.own_addresses) return {net_.next(), nodes_.at(0)->server->address().port};
-  spare_ports_.push_back(options_.lifetime == Lifetime::detached ? Port::reserve_for_lab()
-                                                                 : Port::reserve());
+  spare_ports_.push_back(reserve_port());
   return {"127.0.0.1", spare_ports_.back().number()};
+}
+
+void Cluster::update_dns(std::size_t index) {
+  const auto& node = at(index);
+  if (!options_.dns || node.hostname.empty()) throw Error("the cluster has no names in a DNS");
+  const auto host = node.server->address().host;
+  options_.dns->set(node.hostname, {.ips = {host}});
+  say(fmt::format("DNS: {} is {}", node.hostname, host));
 }
 
 void Cluster::meet_again() {
@@ -300,6 +311,8 @@ void Cluster::empty_and_remove(std::size_t primary, const std::vector<std::size_
     const auto leaver_id = id(leaver);
     server(leaver).stop();
     at(leaver).removed = true;
+    if (const auto& proxy = at(leaver).proxy) proxy->stop_listening();
+    if (options_.dns) options_.dns->remove(at(leaver).hostname);
     for (const auto index : running_members()) {
       // Later versions pass a FORGET on, so that others may not know the node any more.
       const auto reply = server(index).try_command("CLUSTER", "FORGET", leaver_id);

@@ -16,6 +16,9 @@ struct Cluster::Node {
   Port port;             // held with a port of its own, see Cluster::common_port_ else
   Port bus_port;
   std::uint16_t bus_number = 0;
+  Port proxy_port;
+  std::uint16_t proxy_number = 0;     // 0: no proxy
+  std::unique_ptr<FaultProxy> proxy;  // null: no proxy, or it runs elsewhere
   std::unique_ptr<Server> server;
   std::atomic<bool> removed{false};
 

@@ -21,7 +21,8 @@ struct Account {
   std::string info;
   ClusterView view;
   std::string replication;
-  std::set<std::string> told;  // ids in its CLUSTER SLOTS
+  std::set<std::string> told;    // ids in its CLUSTER SLOTS
+  std::uint16_t proxy_port = 0;  // that it announces; 0: none
 
   bool says(const std::string& line) const {
     return (info + "\r\n" + replication).find(line + "\r\n") != std::string::npos;
@@ -59,6 +60,10 @@ std::string unknown_to(const Account& who, const std::vector<Account>& all) {
     if (line == nullptr) return fmt::format("does not know {}", other.name);
     if (line->in_trouble()) {
       return fmt::format("sees {} as {}", other.name, fmt::join(line->flags, ","));
+    }
+    // Whoever was told to MEET a port believes in that until the node itself announces another.
+    if (other.proxy_port != 0 && line->port != other.proxy_port) {
+      return fmt::format("sees {} on port {}, not {}", other.name, line->port, other.proxy_port);
     }
   }
   return {};
@@ -107,6 +112,7 @@ std::optional<Cluster::Trouble> Cluster::trouble(Ready ready) const {
   for (const auto index : running_members()) {
     try {
       all.push_back(ask(server(index), index));
+      all.back().proxy_port = at(index).proxy_number;
     } catch (const Error& error) {
       return Trouble{index, fmt::format("cannot be asked: {}", error.what())};
     }

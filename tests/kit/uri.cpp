@@ -36,7 +36,7 @@ std::string make_uri(const UriParts& parts) {
   if (!parts.path.empty()) uri += "/" + encoded(parts.path);
   char separator = '?';
   for (const auto& [name, value] : parts.options) {
-    uri += fmt::format("{}{}={}", separator, name, encoded(value));
+    uri += fmt::format("{}{}={}", separator, name, encoded(value, "-._~/:"));
     separator = '&';
   }
   return uri;
