@@ -96,6 +96,11 @@ class SLOTWISE_API Client : public Commands<Client> {
   TopologyInfo topology() const;
   /// Asks for the topology now and waits until an answer is in use.
   Result<void> refresh() const;
+  /// Has every open connection take over the credentials of now (Config::credentials_provider): for
+  /// passwords and tokens that expire. Connections made later ask the provider by themselves, so
+  /// this is only needed where a server ends sessions whose token is old. The Error names a node
+  /// that refused; it goes on with the identity that it had. Not from a callback.
+  Result<void> reauthenticate() const;
 
   /// Ends all calls with `cancelled` and closes all connections; later calls fail with
   /// `cancelled`. The destructor of the last Client does it too.

@@ -48,6 +48,7 @@ struct Endpoint {
 struct Credentials {
   std::string username;  ///< empty: the `default` user
   std::string password;  ///< empty and no username: no AUTH is sent
+  friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
 /// TLS is used when `enabled`. Chain AND name are verified unless switched off here.
@@ -91,7 +92,10 @@ struct SLOTWISE_API Config {
   int max_redirects = 16;                ///< MOVED and ASK followed by one call
   milliseconds retry_backoff_min{20};    ///< first pause after TRYAGAIN, CLUSTERDOWN, ...
   milliseconds retry_backoff_max{1000};  ///< pauses double up to this; each is jittered
-  std::size_t max_pending = 1'000'000;   ///< calls waiting at once; one more: queue_full
+  /// Retries of all calls together while they do not help; those that succeed are free. 0: no
+  /// limit.
+  int max_retries_per_second = 1000;
+  std::size_t max_pending = 1'000'000;  ///< calls waiting at once; one more: queue_full
 
   milliseconds refresh_interval{60'000};   ///< periodic look at the topology, +-20 % jitter; 0: off
   milliseconds refresh_min_interval{200};  ///< never more often than this, whatever happens
@@ -99,10 +103,12 @@ struct SLOTWISE_API Config {
       10'000};                         ///< PING on a connection silent for this long; 0: off
   milliseconds tcp_keepalive{15'000};  ///< idle time before TCP keepalive; 0: off
 
-  /// In this version every read goes to the primary, which is right for each of the values but
-  /// takes no load off it.
+  /// Cluster: who answers read-only commands. A replica may not have an acknowledged write yet.
+  /// Replicas that are syncing, down or failing are passed over; what a replica cannot answer, the
+  /// primary is asked. Always at the primary: blocking commands, HSCAN, SSCAN and ZSCAN (a cursor
+  /// belongs to one node), and pipelines that contain a write.
   ReadFrom read_from = ReadFrom::primary;
-  std::string availability_zone;  ///< for ReadFrom::same_zone
+  std::string availability_zone;  ///< for ReadFrom::same_zone; as in the servers' availability-zone
   int protocol = 3;               ///< 3: RESP3 with fall-back to RESP2; 2: RESP2
   int database = 0;               ///< SELECT; in a cluster only with Valkey 9 cluster-databases
   std::string client_name;        ///< CLIENT SETNAME; empty: none

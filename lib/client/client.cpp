@@ -57,6 +57,14 @@ Result<void> Client::refresh() const {
   return core_->refresh();
 }
 
+Result<void> Client::reauthenticate() const {
+  if (core_->in_loop_thread()) {
+    return Error(ErrorCode::refused, Outcome::not_sent,
+                 "reauthenticate() inside a callback would stop the thread that it waits for");
+  }
+  return core_->reauthenticate();
+}
+
 void Client::close() noexcept {
   core_->close();
 }

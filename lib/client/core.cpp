@@ -212,7 +212,7 @@ Operation* Core::make_operation(const CallSpec& call, const CallOptions& options
   op->blocking = plan.blocking;
   op->block_time = plan.block_time;
   op->wants_ping = plan.wants_ping;
-  op->read_from = options.read_from.value_or(config_.read_from);
+  op->read_from = read_from_of(plan, options, config_);
   op->deadline = deadline_of(plan, options, config_, routing::Clock::now());
   op->needs_learning = plan.way == Plan::Way::learn;
   if (call.script != nullptr) op->script_body = call.script->shared_body();
@@ -311,6 +311,7 @@ Result<Reply> Core::execute(const CallSpec& call, const CallOptions& options) {
   std::optional<ModeSwitch::Caller> caller;
   if (!plan.blocking) caller.emplace(mode_);
   if (caller && caller->in_place() && plan.way == Plan::Way::one &&
+      read_from_of(plan, options, config_) == ReadFrom::primary &&
       (plan.target == routing::Target::slot || config_.mode == Mode::single)) {
     if (auto result = try_direct(call, options, plan, op)) return std::move(*result);
   }
@@ -414,7 +415,7 @@ std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpe
   member.blocking = plan.blocking;
   member.block_time = plan.block_time;
   member.wants_ping = plan.wants_ping;
-  member.read_from = options.read_from.value_or(config_.read_from);
+  member.read_from = read_from_of(plan, options, config_);
   if (call.script != nullptr) member.script_body = call.script->shared_body();
   if (plan.way == Plan::Way::by_slot) {
     member.fan_out = routing::FanOut::by_slot(*plan.info, call.words);

@@ -53,6 +53,7 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
   Stats stats();
   TopologyInfo topology();
   Result<void> refresh();
+  Result<void> reauthenticate();
   /// Any thread, also from a callback. Returns when everything is cancelled.
   void close() noexcept;
 

@@ -2,6 +2,9 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "client/core.hpp"
 
@@ -78,6 +81,28 @@ Result<void> Core::refresh() {
   const auto limit = std::chrono::steady_clock::now() + config_.timeout;
   if (start_changed_.wait_until(lock, limit, [&] { return views_ >= wanted; })) return {};
   return Error(ErrorCode::timeout, Outcome::not_sent, "no node gave its view of the cluster");
+}
+
+Result<void> Core::reauthenticate() {
+  std::vector<OperationHandle> answers;
+  const bool open = on_loop([&] {
+    dispatcher_->reauthenticate();
+    // Behind the AUTH on each connection, so that its answer is in when these are.
+    for (const auto& node : dispatcher_->nodes().all()) {
+      if (!node->connected()) continue;
+      CallOptions options;
+      options.node = node->name();
+      constexpr std::string_view ping[] = {"PING"};
+      answers.push_back(start({.words = ping}, options));
+    }
+  });
+  if (!open) return Error(ErrorCode::cancelled, Outcome::not_sent, "the client is closed");
+  for (OperationHandle& answer : answers)
+    (void)answer.wait();
+  std::optional<Error> refused;
+  on_loop([&] { refused = dispatcher_->auth_refused(); });
+  if (refused) return *refused;
+  return {};
 }
 
 }  // namespace slotwise::detail

@@ -40,6 +40,9 @@ std::optional<Error> make_plan(Plan& plan, const CallSpec& call, const CallOptio
 std::optional<Error> apply_routing(Plan& plan, const commands::Routing& routing,
                                    const CallSpec& call, const CallOptions& options);
 
+/// Who may answer it: other than the primary only what a replica can answer as well.
+ReadFrom read_from_of(const Plan& plan, const CallOptions& options, const Config& config) noexcept;
+
 /// The call's deadline, the server-side time of a blocking command included.
 routing::TimePoint deadline_of(const Plan& plan, const CallOptions& options, const Config& config,
                                routing::TimePoint now);

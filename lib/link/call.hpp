@@ -44,6 +44,8 @@ class LinkOwner {
   /// The call's own deadline passed; `sent` tells whether bytes of it may have left.
   virtual void on_call_expired(Link& link, Call& call, bool sent) = 0;
   virtual void on_push(Link& link, Reply&& push) = 0;
+  /// Link::reauthenticate() was answered with this error.
+  virtual void on_auth_refused(Link& link, const Reply& error) = 0;
   virtual void on_ready(Link& link) = 0;
   /// The connection ended or could not be made. Its calls were handed back before.
   virtual void on_down(Link& link, const Error& error, bool was_ready) = 0;

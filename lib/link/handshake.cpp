@@ -128,9 +128,13 @@ Handshake::State Handshake::judge(Step step, const Reply& reply) {
                   reply);
     case Step::my_id:
       return judge_node_id(reply);
+    case Step::readonly:
+      // Without it the replica answers every read with MOVED: of no use.
+      if (!reply.is_error()) return State::running;
+      return fail(is_credential_fault(text) ? ErrorCode::auth_failed : ErrorCode::connect_failed,
+                  "the replica refused READONLY", reply);
     case Step::set_name:
     case Step::set_info:
-    case Step::readonly:
     case Step::capa:
       // Old servers and strict ACLs refuse these; the connection works without them. Only a
       // missing password must not pass: every command would fail with it.

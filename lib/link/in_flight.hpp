@@ -13,8 +13,8 @@ namespace slotwise::link {
 /// more (its reply is thrown away), or of something the link said for itself.
 class InFlight {
  public:
-  /// own: what the link said for itself (ASKING, PING)
-  enum class Kind : std::uint8_t { call, forgotten, own };
+  /// own: what the link said for itself (ASKING, PING); auth: AUTH on a live connection
+  enum class Kind : std::uint8_t { call, forgotten, own, auth };
   struct Entry {
     Call* call = nullptr;
     Kind kind = Kind::forgotten;

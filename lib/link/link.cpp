@@ -134,11 +134,11 @@ std::string Link::peer() const {
 void Link::dial() {
   state_ = State::connecting;
   wanted_ = false;
-  settings_ = source_.link_settings();
-  const TimePoint deadline = loop_.refresh_now() + settings_.connect_timeout;
-  schedule(deadline);
-  last_progress_ = loop_.now();
-  connector_.start(settings_.endpoint, settings_.connect, deadline);
+  settings_ = source_.link_settings(*this);
+  last_progress_ = loop_.refresh_now();
+  connect_deadline_ = last_progress_ + settings_.connect_timeout;
+  schedule(std::min(connect_deadline_, earliest_deadline_));
+  connector_.start(settings_.endpoint, settings_.connect, connect_deadline_);
 }
 
 void Link::on_connect(net::connect_result result) {
@@ -153,6 +153,7 @@ void Link::on_connect(net::connect_result result) {
   stream_position_ = 0;
   out_ = handshake_->take_output();
   out_written_ = 0;
+  asked_at_ = loop_.refresh_now();
   (void)write_output();
 }
 
@@ -168,6 +169,7 @@ void Link::step_handshake(const Reply& reply) {
     }
     case Handshake::State::failed: {
       const Error why = handshake_->error();
+      if (why.code() == ErrorCode::auth_failed && dial_with_fresh_credentials()) return;
       return fail(why);
     }
     case Handshake::State::done:
@@ -175,8 +177,21 @@ void Link::step_handshake(const Reply& reply) {
   }
 }
 
+/// Rotated meanwhile: what the provider has now may be accepted. Once, so that refused passwords
+/// are not tried in a loop.
+bool Link::dial_with_fresh_credentials() {
+  if (credentials_refreshed_) return false;
+  if (source_.link_settings(*this).handshake.credentials == credentials()) return false;
+  credentials_refreshed_ = true;
+  disconnect();
+  dial();
+  return true;
+}
+
 void Link::become_ready() {
   state_ = State::ready;
+  credentials_refreshed_ = false;
+  note_round_trip(loop_.now() - std::exchange(asked_at_, TimePoint()));
   node_id_ = handshake_->node_id();
   zone_ = handshake_->availability_zone();
   handshake_.reset();
@@ -249,13 +264,29 @@ bool Link::deliver_replies() {
         } else if (in_flight_.empty()) {
           fail(Error(ErrorCode::protocol, Outcome::unknown, "a reply that nobody asked for"));
           return false;
-        } else if (Call* call = in_flight_.pop().call) {
-          owner_.on_reply(*this, *call, std::move(reply));
+        } else if (const InFlight::Entry entry = in_flight_.pop(); entry.call != nullptr) {
+          owner_.on_reply(*this, *entry.call, std::move(reply));
+        } else if (entry.kind == InFlight::Kind::own) {
+          time_answer();
+        } else if (entry.kind == InFlight::Kind::auth) {
+          if (reply.is_error()) owner_.on_auth_refused(*this, reply);
         }
         break;
     }
     if (generation != generation_) return false;
   }
+}
+
+/// PING leaves only when nothing else is owed, so what is answered first after it is the PING.
+void Link::time_answer() {
+  if (asked_at_ == TimePoint()) return;
+  note_round_trip(loop_.now() - std::exchange(asked_at_, TimePoint()));
+}
+
+void Link::note_round_trip(Clock::duration time) noexcept {
+  const auto us = std::max(std::chrono::microseconds(1),
+                           std::chrono::duration_cast<std::chrono::microseconds>(time));
+  round_trip_ = round_trip_.count() == 0 ? us : (round_trip_ * 7 + us) / 8;
 }
 
 // --- writing ---------------------------------------------------------------------------------
@@ -277,12 +308,35 @@ void Link::flush() {
   } while (unsent_head_ != nullptr);
 }
 
+void Link::reauthenticate(const Credentials& fresh) {
+  settings_.handshake.credentials = fresh;
+  if (state_ != State::ready) return;  // the next handshake brings its own
+  std::string bytes;
+  if (fresh.username.empty()) {
+    resp::append_command(bytes, std::array<std::string_view, 2>{"AUTH", fresh.password});
+  } else {
+    resp::append_command(bytes,
+                         std::array<std::string_view, 3>{"AUTH", fresh.username, fresh.password});
+  }
+  if (in_flight_.empty()) last_progress_ = loop_.refresh_now();
+  in_flight_.push(InFlight::Kind::auth, stream_position_);
+  out_ += bytes;
+  stream_position_ += bytes.size();
+  schedule(loop_.now() + silence_limit());
+  schedule_flush();
+}
+
 /// Something of the link's own; its reply, error or not, is thrown away. (After a refused ASKING
 /// the server answers the command with MOVED, and the ordinary rule applies.)
 void Link::say(std::string_view bytes) {
   in_flight_.push(InFlight::Kind::own, stream_position_);
   out_ += bytes;
   stream_position_ += bytes.size();
+}
+
+void Link::say_ping() {
+  say(ping_bytes);
+  asked_at_ = loop_.now();
 }
 
 void Link::fill_output() {
@@ -396,128 +450,6 @@ void Link::hand_back_all(const Error& why) {
   while (unsent != nullptr) {
     Call* call = std::exchange(unsent, unsent->next_unsent);
     owner_.on_call_failed(*this, *call, not_sent);
-  }
-}
-
-// --- time ------------------------------------------------------------------------------------
-
-milliseconds Link::silence_limit() const noexcept {
-  if (silence_override_.count() < 0) return settings_.silence_limit;
-  if (silence_override_.count() == 0) return std::chrono::hours(24 * 365);
-  return silence_override_;
-}
-
-void Link::schedule(TimePoint at) {
-  if (!timer_.armed() || at < timer_.at()) loop_.arm(timer_, at);
-}
-
-/// The timer is lazy: it is armed for the earliest thing that might be due and looks again then, so
-/// that sending and receiving never touch it.
-void Link::rearm(TimePoint now) {
-  TimePoint next = earliest_deadline_;
-  if (state_ == State::paused) next = std::min(next, pause_until_);
-  if (state_ == State::ready && !in_flight_.empty()) {
-    next = std::min(next, last_progress_ + silence_limit());
-  } else if (state_ == State::ready && settings_.health_check_interval.count() > 0) {
-    next = std::min(next, last_received_ + settings_.health_check_interval);
-  } else if (state_ == State::handshake || state_ == State::connecting) {
-    next = std::min(next, last_progress_ + settings_.connect_timeout);
-  }
-  loop_.cancel(timer_);
-  if (next != TimePoint::max()) loop_.arm(timer_, std::max(next, now));
-}
-
-void Link::on_timer() {
-  const TimePoint now = loop_.refresh_now();
-  const std::uint64_t generation = generation_;
-  // If this process (or this thread) did not run for a while, the node's answers lie in the socket:
-  // it is not the node that was silent.
-  if ((state_ == State::ready && !in_flight_.empty()) || state_ == State::handshake) {
-    read_some();
-    if (generation != generation_) return;
-  }
-  if (now >= earliest_deadline_) {
-    expire_calls(now);
-    if (generation != generation_) return;
-  }
-  if (state_ == State::paused && now >= pause_until_) {
-    if (unsent_head_ != nullptr || wanted_) {
-      dial();
-    } else {
-      state_ = State::idle;  // nobody waits: the next submit connects
-    }
-  } else if (state_ == State::handshake && now >= last_progress_ + settings_.connect_timeout) {
-    return fail(Error(ErrorCode::connect_failed, Outcome::not_sent,
-                      "the node accepted the connection but did not answer the handshake within " +
-                          std::to_string(settings_.connect_timeout.count()) + " ms"));
-  } else if (state_ == State::ready && !in_flight_.empty()) {
-    if (now >= last_progress_ + silence_limit()) {
-      return fail(Error(ErrorCode::connection_lost, Outcome::unknown,
-                        "the node was silent for " + std::to_string(silence_limit().count()) +
-                            " ms while it owed a reply"));
-    }
-  } else if (state_ == State::ready && settings_.health_check_interval.count() > 0 &&
-             now >= last_received_ + settings_.health_check_interval) {
-    say(ping_bytes);
-    last_progress_ = now;
-    if (!write_output()) {
-      if (generation != generation_) return;
-    }
-  }
-  rearm(now);
-}
-
-void Link::expire_calls(TimePoint now) {
-  // A node that has sent nothing since the call left is taken for dead; one that answers others is
-  // only slow, and closing would throw away their answers as well.
-  bool dead = false;
-  TimePoint next = TimePoint::max();
-  Call* expired_unsent = nullptr;
-  Call** place = &unsent_head_;
-  Call* last = nullptr;
-  while (*place != nullptr) {
-    Call* call = *place;
-    if (call->deadline <= now) {
-      *place = call->next_unsent;
-      call->next_unsent = expired_unsent;
-      expired_unsent = call;
-      call->where = Call::Where::outside;
-      --unsent_count_;
-    } else {
-      next = std::min(next, call->deadline);
-      last = call;
-      place = &call->next_unsent;
-    }
-  }
-  unsent_tail_ = last;
-
-  const std::uint64_t written = stream_position_ - (out_.size() - out_written_);
-  struct Expired {
-    Call* call;
-    bool sent;
-  };
-  std::vector<Expired> expired;
-  in_flight_.for_each_call([&](Call& call, std::uint64_t start) {
-    if (call.deadline > now) {
-      next = std::min(next, call.deadline);
-      return;
-    }
-    if (last_received_ <= call.sent_at || close_when_expired_) dead = true;
-    expired.push_back({&call, start < written});
-    in_flight_.forget(call);
-  });
-  earliest_deadline_ = next;
-
-  const std::uint64_t generation = generation_;
-  while (expired_unsent != nullptr) {
-    Call* call = std::exchange(expired_unsent, expired_unsent->next_unsent);
-    owner_.on_call_expired(*this, *call, false);
-  }
-  for (const Expired& e : expired)
-    owner_.on_call_expired(*this, *e.call, e.sent);
-  if (dead && generation == generation_) {
-    fail(Error(ErrorCode::connection_lost, Outcome::unknown,
-               "the node did not answer before a call's deadline"));
   }
 }
 

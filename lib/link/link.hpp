@@ -48,9 +48,11 @@ struct LinkSettings {
   milliseconds reconnect_pause_max{1000};
 };
 
+class Link;
+
 class LinkSettingsSource {
  public:
-  virtual LinkSettings link_settings() = 0;
+  virtual LinkSettings link_settings(const Link& link) = 0;
 
  protected:
   ~LinkSettingsSource() = default;
@@ -93,6 +95,17 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   std::size_t calls() const noexcept { return unsent_count_ + in_flight_.size(); }
   const std::string& node_id() const noexcept { return node_id_; }
   const std::string& availability_zone() const noexcept { return zone_; }
+  /// The last connects failed, and none has succeeded since.
+  bool failing() const noexcept { return failures_ > 0; }
+  /// Smoothed time from question to answer, from the handshake and from PING on a silent
+  /// connection; zero: not known. note_round_trip() adds what the owner measures on a busy one.
+  std::chrono::microseconds round_trip() const noexcept { return round_trip_; }
+  void note_round_trip(Clock::duration time) noexcept;
+  /// Says AUTH with these, ahead of whatever is submitted later. A refusal is reported by
+  /// LinkOwner::on_auth_refused; the connection then keeps the identity that it had.
+  void reauthenticate(const Credentials& credentials);
+  /// The credentials of the connection, or of the last attempt to make one.
+  const Credentials& credentials() const noexcept { return settings_.handshake.credentials; }
   /// "ip:port" in use; empty when not connected.
   std::string peer() const;
 
@@ -109,10 +122,13 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   void read_some();
   bool deliver_replies();
   void step_handshake(const Reply& reply);
+  bool dial_with_fresh_credentials();
   void become_ready();
+  void time_answer();
   void schedule_flush();
   void flush();
   void say(std::string_view bytes);
+  void say_ping();
   void fill_output();
   bool write_output();
   void fail(const Error& why);
@@ -154,9 +170,13 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   TimePoint last_progress_{};                       // a byte came or went, or something became owed
   TimePoint last_received_{};                       // a byte came
   TimePoint earliest_deadline_ = TimePoint::max();  // of all calls; may be too early, never late
+  TimePoint connect_deadline_{};                    // DNS, TCP, TLS and handshake together
   TimePoint pause_until_{};
   milliseconds silence_override_{-1};
-  int failures_ = 0;  // connects in a row that failed
+  int failures_ = 0;                    // connects in a row that failed
+  bool credentials_refreshed_ = false;  // since the last connection that became ready
+  TimePoint asked_at_{};                // of the handshake or PING whose answer is to be timed
+  std::chrono::microseconds round_trip_{0};
   std::string node_id_;
   std::string zone_;
 };

@@ -37,9 +37,13 @@ Batch::Member& Batch::add() {
 
 void Batch::start(Dispatcher& dispatcher) {
   dispatcher_ = &dispatcher;
+  // A replica would answer reads without the writes that the caller put before them.
+  const bool writes = std::any_of(members_.begin(), members_.end(),
+                                  [](const auto& member) { return !member->read_only; });
   open_ = members_.size() + 1;  // one for this function: see FanOut::start
   for (std::size_t i = 0; i < members_.size(); ++i) {
     // A result may be there already: a command that was refused before it was sent.
+    if (writes) members_[i]->read_from = ReadFrom::primary;
     if (members_[i]->result) {
       member_done(*members_[i]);
     } else {
@@ -167,7 +171,7 @@ void Batch::resolve(Group& group) {
       // Those behind it start when it does: equal times fire in the order of arming.
       held = group.verdict.pause;
       dispatcher_->carry_out(m, group.verdict, *group.error, group.follow_to);
-    } else if (held && group.head->trouble != nullptr && group.head->trouble->waiting) {
+    } else if (held && group.head->trouble != nullptr && group.head->trouble->room != nullptr) {
       dispatcher_->wait_with(m, *group.head);
     } else {
       dispatcher_->dispatch(m);

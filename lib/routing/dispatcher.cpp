@@ -33,21 +33,22 @@ void Request::reset() noexcept {
   script_body.reset();
   batch = nullptr;
   attempts = redirects = 0;
-  may_have_run = on_replica = false;
+  may_have_run = on_replica = reauthenticated = false;
   trouble.reset();
 }
 
 void Trouble::wake(void* self) {
   auto& t = *static_cast<Trouble*>(self);
-  t.dispatcher.waiting_.remove(t);
-  t.dispatcher.dispatch(t.request);
+  WaitingRoom::remove(t);
+  t.dispatcher.go_on(t);
 }
 
 Dispatcher::Dispatcher(const Surroundings& surroundings, StartListener& listener)
     : around_(surroundings),
       listener_(listener),
       nodes_(around_, *this),
-      keeper_(around_, nodes_, table_, *this) {}
+      keeper_(around_, nodes_, table_, *this),
+      budget_(around_.config.max_retries_per_second) {}
 
 Dispatcher::~Dispatcher() = default;
 
@@ -88,10 +89,18 @@ void Dispatcher::dispatch(Request& request) {
 }
 
 Node* Dispatcher::choose(Request& request) {
+  // What a replica could not answer the primary is asked; what the primary could not, anybody.
+  const bool after_replica = std::exchange(request.on_replica, false);
   if (request.next_node != nullptr) return std::exchange(request.next_node, nullptr);
   request.prefix = request.wants_ping ? link::Call::Prefix::ping : link::Call::Prefix::none;
   switch (request.target) {
     case Target::slot:
+      if (request.read_from != ReadFrom::primary && !after_replica) {
+        if (Node* replica = choose_reader(request)) {
+          request.on_replica = true;
+          return replica;
+        }
+      }
       return table_.get(request.slot);
     case Target::any_primary:
       return keeper_.any_primary();
@@ -99,6 +108,25 @@ Node* Dispatcher::choose(Request& request) {
       return request.fixed_node;
   }
   return nullptr;
+}
+
+/// The replica that the read goes to; null: the primary.
+Node* Dispatcher::choose_reader(const Request& request) {
+  ShardNodes* shard = keeper_.shard_of(request.slot);
+  if (shard == nullptr || shard->nodes.size() < 2) return nullptr;
+  const std::string& zone = around_.config.availability_zone;
+  candidates_.clear();
+  for (Node* node : shard->nodes) {
+    const bool primary = candidates_.empty();
+    ReadCandidate c;
+    c.usable = primary ? !node->failing() : node->reader_usable();
+    c.same_zone = !zone.empty() && node->availability_zone() == zone;
+    c.round_trip = node->round_trip();
+    candidates_.push_back(c);
+    if (!primary && !c.usable) node->prepare_reader();
+  }
+  const std::size_t chosen = routing::choose_reader(request.read_from, candidates_, shard->turn++);
+  return chosen == 0 ? nullptr : shard->nodes[chosen];
 }
 
 // --- what nodes report -----------------------------------------------------------------------
@@ -119,6 +147,10 @@ void Dispatcher::judge_error(Node& node, Request& request, const Reply& reply) {
     const Endpoint named = topology::redirect_target(error, node.peer());
     facts.answered_by_named = base::same_endpoint(named, node.identity().endpoint) ||
                               base::same_endpoint(named, node.peer());
+  }
+  if (error.kind == ErrorKind::no_auth || error.kind == ErrorKind::wrong_pass ||
+      error.kind == ErrorKind::no_perm) {
+    facts.fresh_credentials = has_fresh_credentials(request, node);
   }
   const Verdict verdict = judge_reply(error, text, facts);
   Error failure = Error(verdict.code, verdict.outcome, std::string(text))
@@ -173,9 +205,18 @@ void Dispatcher::on_down(Node& node, const Error& error, bool /*was_ready*/) {
 
 // --- decisions carried out -------------------------------------------------------------------
 
+/// Asked once for a call, so that refused passwords are not tried in a loop.
+bool Dispatcher::has_fresh_credentials(Request& request, const Node& node) {
+  const auto& provider = around_.config.credentials_provider;
+  if (!provider || std::exchange(request.reauthenticated, true)) return false;
+  return !(provider() == node.credentials());
+}
+
 /// Side effects of a verdict, apart from the request itself.
 void Dispatcher::react(Node& node, const Verdict& verdict, const Error& error) {
   if (closed_) return;
+  if (verdict.pass_over) node.pass_over_reader();
+  if (verdict.reauthenticate) node.reauthenticate();
   if (verdict.close_node) {
     node.reset_backoff();
     node.close_all(Error(ErrorCode::connection_lost, Outcome::unknown,
@@ -241,6 +282,7 @@ void Dispatcher::run_script(Request& request) {
 void Dispatcher::wait(Request& request, bool pause, bool wakes_on_map) {
   Trouble& t = trouble_of(request);
   t.wakes_on_map = wakes_on_map;
+  t.paused = pause;
   TimePoint at = around_.loop.now();
   if (pause) {
     const base::BackoffLimits limits{around_.config.retry_backoff_min,
@@ -249,6 +291,31 @@ void Dispatcher::wait(Request& request, bool pause, bool wakes_on_map) {
   }
   waiting_.add(t);
   around_.loop.arm(t.timer, std::min(at, request.deadline));
+}
+
+/// The wait is over.
+void Dispatcher::go_on(Trouble& t) {
+  const TimePoint now = around_.loop.now();
+  if (t.paused && now < t.request.deadline) {
+    if (!budget_.take(now)) return throttle(t);
+    t.costs_budget = true;
+  }
+  dispatch(t.request);
+}
+
+/// Retries enough are under way; this one goes when one of them has succeeded, or after a pause.
+void Dispatcher::throttle(Trouble& t) {
+  throttled_.add(t);
+  around_.loop.arm(
+      t.timer, std::min(around_.loop.now() + around_.config.retry_backoff_max, t.request.deadline));
+}
+
+void Dispatcher::retry_succeeded() {
+  budget_.give_back();
+  // Two for one: after an outage the pace doubles with every round trip.
+  Trouble* t = throttled_.head();
+  for (int i = 0; i < 2 && t != nullptr; ++i, t = t->next)
+    around_.loop.arm(t->timer, around_.loop.now());
 }
 
 void Dispatcher::wait_with(Request& request, Request& first) {
@@ -279,6 +346,11 @@ void Dispatcher::on_node_changed(Node& node) {
     }
     wait(request, false, false);
   }
+}
+
+void Dispatcher::on_auth_refused(Node& node, const Error& error) {
+  if (!auth_refused_) auth_refused_ = error;
+  around_.observer.tell(Event::Kind::connect_failed, node.name(), std::string(error.message()));
 }
 
 void Dispatcher::on_first_view_failed(const Error& error, bool hopeless) {
@@ -325,8 +397,10 @@ void Dispatcher::fail(Request& request, Error error) {
 void Dispatcher::finish(Request& request, Result<Reply>&& result) {
   (result ? around_.observer.counters.succeeded : around_.observer.counters.failed).add();
   if (request.trouble != nullptr) {
-    waiting_.remove(*request.trouble);
+    const bool helped = result && request.trouble->costs_budget;
+    WaitingRoom::remove(*request.trouble);
     request.trouble.reset();
+    if (helped) retry_succeeded();
   }
   request.deliver(std::move(result));
 }
@@ -346,17 +420,25 @@ void Dispatcher::resume_with_failure(Request& request, Node& node, const Error& 
   on_failed(node, request, error);
 }
 
+void Dispatcher::reauthenticate() {
+  auth_refused_.reset();
+  for (const auto& node : nodes_.all())
+    node->reauthenticate();
+}
+
 void Dispatcher::close() {
   closed_ = true;
   keeper_.stop();
   const Error why(ErrorCode::cancelled, Outcome::unknown, "the client was closed");
   for (std::size_t i = 0; i < nodes_.all().size(); ++i)
     nodes_.all()[i]->close_all(why);
-  while (Trouble* t = waiting_.head()) {
-    waiting_.remove(*t);
-    const Outcome last = t->last ? t->last->outcome() : Outcome::not_sent;
-    fail(t->request, Error(ErrorCode::cancelled, overall_outcome(last, t->request.may_have_run),
-                           "the client was closed"));
+  for (WaitingRoom* room : {&waiting_, &throttled_}) {
+    while (Trouble* t = room->head()) {
+      WaitingRoom::remove(*t);
+      const Outcome last = t->last ? t->last->outcome() : Outcome::not_sent;
+      fail(t->request, Error(ErrorCode::cancelled, overall_outcome(last, t->request.may_have_run),
+                             "the client was closed"));
+    }
   }
 }
 

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <slotwise/config.hpp>
 #include <slotwise/error.hpp>
@@ -23,7 +24,9 @@
 #include "routing/map_keeper.hpp"
 #include "routing/node.hpp"
 #include "routing/node_set.hpp"
+#include "routing/replica_choice.hpp"
 #include "routing/request.hpp"
+#include "routing/retry_budget.hpp"
 #include "routing/slot_table.hpp"
 #include "routing/trouble.hpp"
 #include "routing/verdict.hpp"
@@ -53,6 +56,10 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   /// A caller in direct mode got something else than a plain reply: the same rules apply.
   void resume_with_reply(Request& request, Node& node, Reply&& reply);
   void resume_with_failure(Request& request, Node& node, const Error& error, bool expired);
+  /// All connections take over the credentials of now. What a node refuses: auth_refused().
+  void reauthenticate();
+  /// The first refusal since reauthenticate().
+  const std::optional<Error>& auth_refused() const noexcept { return auth_refused_; }
   /// Everything that is under way ends with `cancelled`; nothing is accepted any more.
   void close();
   /// All connections are gone, callers in direct mode have given theirs back.
@@ -84,13 +91,19 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   void on_map_changed() override;
   void on_node_changed(Node& node) override;
   void on_first_view_failed(const Error& error, bool hopeless) override;
+  void on_auth_refused(Node& node, const Error& error) override;
 
   void judge_error(Node& node, Request& request, const Reply& reply);
   Node* choose(Request& request);
+  Node* choose_reader(const Request& request);
   Facts facts_of(const Request& request) const;
+  bool has_fresh_credentials(Request& request, const Node& node);
   Trouble& trouble_of(Request& request);
   void note(Request& request, const Node& node, const Error& error);
   void wait(Request& request, bool pause, bool wakes_on_map);
+  void go_on(Trouble& trouble);
+  void throttle(Trouble& trouble);
+  void retry_succeeded();
   void expire(Request& request);
   void fail(Request& request, Error error);
   void run_script(Request& request);
@@ -104,8 +117,12 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   NodeSet nodes_;
   MapKeeper keeper_;
   WaitingRoom waiting_;
+  WaitingRoom throttled_;  // due, but the retry budget is spent
+  RetryBudget budget_;
+  std::vector<ReadCandidate> candidates_;  // of the choice at hand
   bool closed_ = false;
   bool told_usable_ = false;
+  std::optional<Error> auth_refused_;
 };
 
 }  // namespace slotwise::routing

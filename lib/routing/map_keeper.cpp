@@ -139,9 +139,16 @@ void MapKeeper::answered(Question& q) {
     const Reply nodes = as_reply(std::move(*q.nodes.result));
     parsed = topology::parse_view(slots, &nodes, q.node->peer());
   }
+  topology::MergeResult merged;
+  const auto before = map_.current();
+  if (parsed.ok()) merged = map_.merge(parsed.view, q.mark, q.node->told_id());
+  if (merged.kind == topology::MergeKind::foreign) {
+    parsed.problem = topology::ViewProblem::foreign;
+    parsed.text = "it is of another cluster, whose nodes are all unknown here: it is node " +
+                  (q.node->told_id().empty() ? parsed.view.nodes.front().id : q.node->told_id()) +
+                  ", this client's cluster has node " + before->nodes().front().info.id;
+  }
   if (parsed.ok()) {
-    const auto before = map_.current();
-    const topology::MergeResult merged = map_.merge(parsed.view, q.mark);
     take(merged, *before);
     if (!merged.view_partial) events_.on_view();
     if (!q.node->told_id().empty()) {
@@ -223,8 +230,17 @@ void MapKeeper::publish() {
   const topology::TopologyMap& now = map();
   std::vector<Node*> owners;
   owners.reserve(now.shards().size());
+  shards_.clear();
   for (const topology::Shard& shard : now.shards()) {
     owners.push_back(nodes_.find(now.nodes()[shard.primary].handle));
+    ShardNodes& of_shard = shards_.emplace_back();
+    of_shard.nodes.push_back(owners.back());
+    for (const std::uint32_t replica : shard.replicas) {
+      Node* node = nodes_.find(now.nodes()[replica].handle);
+      of_shard.nodes.push_back(node);
+      // Before the first read needs it, so that its latency and zone are known then.
+      if (around_.config.read_from != ReadFrom::primary) node->prepare_reader();
+    }
   }
   for (int slot = 0; slot < slot_count; ++slot) {
     const std::uint16_t shard = now.slots()[static_cast<std::size_t>(slot)];
@@ -327,6 +343,12 @@ std::vector<std::uint16_t> MapKeeper::slot_of_each_shard() const {
     found.push_back(static_cast<std::uint16_t>(slot));
   }
   return found;
+}
+
+ShardNodes* MapKeeper::shard_of(std::uint16_t slot) noexcept {
+  if (single_ != nullptr) return nullptr;
+  const std::uint16_t shard = map().slots()[slot];
+  return shard == topology::no_shard ? nullptr : &shards_[shard];
 }
 
 std::vector<Node*> MapKeeper::replicas() const {

@@ -38,6 +38,12 @@ class MapKeeperEvents {
   ~MapKeeperEvents() = default;
 };
 
+/// Who can answer reads of a shard.
+struct ShardNodes {
+  std::vector<Node*> nodes;  ///< the primary first, then the replicas that serve
+  std::uint32_t turn = 0;    ///< counts the reads
+};
+
 class MapKeeper {
  public:
   MapKeeper(const Surroundings& surroundings, NodeSet& nodes, SlotTable& table,
@@ -63,6 +69,8 @@ class MapKeeper {
   Node* any_primary();
   /// One slot of each shard, for commands to all shards.
   std::vector<std::uint16_t> slot_of_each_shard() const;
+  /// Null if the slot has no owner. Valid until the map changes.
+  ShardNodes* shard_of(std::uint16_t slot) noexcept;
   /// Replicas of the map.
   std::vector<Node*> replicas() const;
   void stop();
@@ -90,6 +98,7 @@ class MapKeeper {
   std::vector<std::unique_ptr<Question>> questions_;
   std::vector<std::unique_ptr<Question>> answered_;  // to be freed by the next step
   std::unordered_map<std::string, Error> problems_;  // before the first view: by endpoint
+  std::vector<ShardNodes> shards_;                   // as map().shards()
   std::size_t next_primary_ = 0;
   Node* single_ = nullptr;
   bool usable_ = false;

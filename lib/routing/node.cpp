@@ -10,6 +10,11 @@ namespace {
 // Idle connections for blocking commands that are kept for the next one.
 constexpr std::size_t kept_exclusive = 8;
 
+// A read does not wait longer than this for a connection that is being made: others can serve it.
+constexpr std::chrono::milliseconds reader_patience(100);
+// How long a replica that cannot serve, or be reached, is passed over.
+constexpr std::chrono::milliseconds reader_pause(1000);
+
 }  // namespace
 
 Node::Node(const Surroundings& surroundings, NodeEvents& events, NodeIdentity identity)
@@ -29,7 +34,7 @@ Node::~Node() {
   if (tidy_task_.queued) around_.loop.undefer(&tidy_task_);
 }
 
-link::LinkSettings Node::link_settings() {
+link::LinkSettings Node::link_settings(const link::Link& link) {
   const Config& config = around_.config;
   link::LinkSettings s;
   s.endpoint.host = identity_.endpoint.host;
@@ -51,6 +56,7 @@ link::LinkSettings Node::link_settings() {
   s.handshake.database = config.database;
   s.handshake.ask_node_id = config.mode == Mode::cluster;
   s.handshake.expected_node_id = identity_.id;
+  s.handshake.readonly = &link == reader_.get();
   s.handshake.announce_redirect = config.mode == Mode::single;
   s.limits.max_depth = config.max_reply_depth;
   s.limits.max_bulk_bytes = config.max_reply_bytes;
@@ -80,6 +86,10 @@ void Node::update(NodeIdentity identity) {
 
 void Node::submit(Request& request) {
   request.node = this;
+  if (request.on_replica) {
+    prepare_reader();
+    return reader_->submit(request);
+  }
   if (!request.blocking) return main_.submit(request);
   link::Link& link = exclusive_link();
   link.set_silence_limit(request.block_time.count() == 0
@@ -90,12 +100,59 @@ void Node::submit(Request& request) {
 }
 
 link::Link& Node::exclusive_link() {
-  for (auto& link : exclusive_) {
-    if (link->calls() == 0) return *link;
+  for (auto& e : exclusive_) {
+    if (e->link.calls() == 0 && !e->outdated) return e->link;
   }
-  exclusive_.push_back(std::make_unique<link::Link>(around_.loop, around_.resolver, *this, *this));
-  exclusive_.back()->close_when_expired(true);
-  return *exclusive_.back();
+  exclusive_.push_back(std::make_unique<Exclusive>(around_, *this));
+  exclusive_.back()->link.close_when_expired(true);
+  return exclusive_.back()->link;
+}
+
+// --- reads from a replica ---------------------------------------------------------------------
+
+void Node::prepare_reader() {
+  if (reader_ == nullptr) {
+    reader_ = std::make_unique<link::Link>(around_.loop, around_.resolver, *this, *this);
+  }
+  if (reader_->connected_or_trying() || around_.loop.now() < reader_not_before_) return;
+  reader_asked_ = around_.loop.now();
+  reader_->connect();
+}
+
+bool Node::reader_usable() const noexcept {
+  if (retired_ || around_.loop.now() < reader_not_before_) return false;
+  if (reader_ == nullptr || reader_->ready()) return true;
+  if (reader_->failing()) return false;
+  return !reader_->connected_or_trying() || around_.loop.now() < reader_asked_ + reader_patience;
+}
+
+void Node::pass_over_reader() noexcept {
+  reader_not_before_ = around_.loop.now() + reader_pause;
+}
+
+std::chrono::microseconds Node::round_trip() const noexcept {
+  return identity_.primary || reader_ == nullptr ? main_.round_trip() : reader_->round_trip();
+}
+
+const std::string& Node::availability_zone() const noexcept {
+  if (reader_ != nullptr && !reader_->availability_zone().empty()) {
+    return reader_->availability_zone();
+  }
+  return main_.availability_zone().empty() ? identity_.zone : main_.availability_zone();
+}
+
+// --- connections ------------------------------------------------------------------------------
+
+void Node::reauthenticate() {
+  const Credentials fresh = around_.config.credentials_provider
+                                ? around_.config.credentials_provider()
+                                : around_.config.credentials;
+  main_.reauthenticate(fresh);
+  if (reader_ != nullptr) reader_->reauthenticate(fresh);
+  for (auto& e : exclusive_)
+    e->outdated = true;
+  direct_.doom_all(false);
+  tidy();
 }
 
 void Node::grow_direct() {
@@ -113,7 +170,8 @@ void Node::close_all(const Error& why) {
   if (opening_direct_ != nullptr) opening_direct_->close(why);
   // By index: a call that comes back may be submitted again and add a link.
   for (std::size_t i = 0; i < exclusive_.size(); ++i)
-    exclusive_[i]->close(why);
+    exclusive_[i]->link.close(why);
+  if (reader_ != nullptr) reader_->close(why);
   main_.close(why);
 }
 
@@ -124,13 +182,15 @@ void Node::retire() {
 
 bool Node::quiet() const noexcept {
   return main_.calls() == 0 && !main_.connected_or_trying() && direct_.empty() &&
-         opening_direct_ == nullptr && exclusive_.empty();
+         opening_direct_ == nullptr && exclusive_.empty() &&
+         (reader_ == nullptr || !reader_->connected_or_trying());
 }
 
 std::size_t Node::connections() const noexcept {
   std::size_t n = direct_.size() + (main_.ready() ? 1 : 0);
-  for (const auto& link : exclusive_)
-    n += link->ready() ? 1 : 0;
+  n += reader_ != nullptr && reader_->ready() ? 1 : 0;
+  for (const auto& e : exclusive_)
+    n += e->link.ready() ? 1 : 0;
   return n;
 }
 
@@ -161,24 +221,28 @@ void Node::run_tidy(net::Task* task) {
     self.growing_.store(false);
   }
   std::size_t idle = 0;
-  std::erase_if(self.exclusive_, [&](const auto& link) {
-    if (link->calls() != 0) return false;
-    if (!link->connected_or_trying()) return true;
-    return ++idle > kept_exclusive || self.retired_;
+  std::erase_if(self.exclusive_, [&](const auto& e) {
+    if (e->link.calls() != 0) return false;
+    if (!e->link.connected_or_trying()) return true;
+    return ++idle > kept_exclusive || self.retired_ || e->outdated;
   });
   if (!self.retired_) return;
   self.direct_.doom_all(false);
-  if (self.main_.calls() == 0) {
-    self.main_.close(Error(ErrorCode::cancelled, Outcome::not_sent,
-                           "the node is not part of the deployment any more"));
-  }
+  const Error gone(ErrorCode::cancelled, Outcome::not_sent,
+                   "the node is not part of the deployment any more");
+  if (self.main_.calls() == 0) self.main_.close(gone);
+  if (self.reader_ != nullptr && self.reader_->calls() == 0) self.reader_->close(gone);
 }
 
 // --- what links report ------------------------------------------------------------------------
 
 void Node::on_reply(link::Link& link, link::Call& call, Reply&& reply) {
   replies_.add();
-  if (retired_ || (&link != &main_ && link.calls() == 0)) tidy();
+  if (retired_ || (&link != &main_ && &link != reader_.get() && link.calls() == 0)) tidy();
+  // PING measures a connection only while it is silent.
+  if (around_.config.read_from == ReadFrom::lowest_latency) {
+    link.note_round_trip(around_.loop.now() - call.sent_at);
+  }
   events_.on_reply(*this, static_cast<Request&>(call), std::move(reply));
 }
 
@@ -194,6 +258,15 @@ void Node::on_push(link::Link& /*link*/, Reply&& /*push*/) {
   // Nothing on these connections asks for pushes; what comes all the same is no reply.
 }
 
+void Node::on_auth_refused(link::Link& /*link*/, const Reply& error) {
+  events_.on_auth_refused(
+      *this, Error(ErrorCode::auth_failed, Outcome::rejected,
+                   "the node refused the new credentials, and goes on with the old ones: " +
+                       std::string(error.text()))
+                 .with_server_text(std::string(error.text()))
+                 .with_node(name()));
+}
+
 void Node::on_ready(link::Link& link) {
   around_.observer.counters.connects.add();
   if (around_.observer.listening()) around_.observer.tell(Event::Kind::connected, name());
@@ -202,7 +275,7 @@ void Node::on_ready(link::Link& link) {
     if (!retired_) direct_.add(std::move(established));
     return tidy();
   }
-  if (&link == &main_) events_.on_up(*this);
+  if (&link == &main_ || &link == reader_.get()) events_.on_up(*this);
 }
 
 void Node::on_down(link::Link& link, const Error& error, bool was_ready) {
@@ -212,7 +285,14 @@ void Node::on_down(link::Link& link, const Error& error, bool was_ready) {
     around_.observer.tell(was_ready ? Event::Kind::disconnected : Event::Kind::connect_failed,
                           name(), std::string(error.message()));
   }
-  if (&link != &main_) tidy();
+  if (&link == reader_.get() && !was_ready) {
+    // The map has heard of it the first time; reads go elsewhere meanwhile.
+    const bool news = around_.loop.now() >= reader_not_before_ + reader_pause;
+    pass_over_reader();
+    if (!news) return;
+  } else if (&link != &main_) {
+    tidy();
+  }
   events_.on_down(*this, error, was_ready);
 }
 

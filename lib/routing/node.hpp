@@ -35,6 +35,8 @@ class NodeEvents {
   virtual void on_expired(Node& node, Request& request, bool sent) = 0;
   virtual void on_up(Node& node) = 0;
   virtual void on_down(Node& node, const Error& error, bool was_ready) = 0;
+  /// A live connection was to take over new credentials, and the node refused them.
+  virtual void on_auth_refused(Node& node, const Error& error) = 0;
 
  protected:
   ~NodeEvents() = default;
@@ -55,6 +57,7 @@ struct NodeIdentity {
   std::string id;            // empty: not known
   std::string announced_ip;  // may be empty
   std::string hostname;      // may be empty
+  std::string zone;          // may be empty
   bool primary = true;
 };
 
@@ -82,11 +85,31 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
   const std::string& told_id() const noexcept { return main_.node_id(); }
   Endpoint peer() const;
   bool connected() const noexcept { return main_.ready(); }
+  /// The last connects failed, and none has succeeded since.
+  bool failing() const noexcept { return main_.failing(); }
   /// Nothing is open and nothing waits.
   bool quiet() const noexcept;
   /// Not part of the topology any more: connections are closed as soon as nothing is owed on them.
   void retire();
   bool retired() const noexcept { return retired_; }
+
+  // --- reads from a replica: over a connection of their own, in READONLY mode ---
+  /// Opens the connection if there is none and it may be tried.
+  void prepare_reader();
+  /// A read that is sent now is likely to be answered soon.
+  bool reader_usable() const noexcept;
+  /// It says that it cannot serve at the moment (it is syncing): not asked for a while.
+  void pass_over_reader() noexcept;
+  /// Zero: not measured yet. Of the connection that reads would use.
+  std::chrono::microseconds round_trip() const noexcept;
+  /// As the node itself or the map says; empty: not known.
+  const std::string& availability_zone() const noexcept;
+
+  /// Every connection takes over the credentials that the configuration gives now: those of the
+  /// loop by AUTH, the others are replaced after the call that they carry.
+  void reauthenticate();
+  /// Those of the last connect.
+  const Credentials& credentials() const noexcept { return main_.credentials(); }
 
   // --- direct mode, any thread ---
   link::DirectConnection* acquire_direct() noexcept {
@@ -113,14 +136,18 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
 
  private:
   struct Exclusive {
-    std::unique_ptr<link::Link> link;
+    Exclusive(const Surroundings& around, Node& node)
+        : link(around.loop, around.resolver, node, node) {}
+    link::Link link;
+    bool outdated = false;  // has old credentials: closed after the command that it carries
   };
 
-  link::LinkSettings link_settings() override;
+  link::LinkSettings link_settings(const link::Link& link) override;
   void on_reply(link::Link& link, link::Call& call, Reply&& reply) override;
   void on_call_failed(link::Link& link, link::Call& call, const Error& error) override;
   void on_call_expired(link::Link& link, link::Call& call, bool sent) override;
   void on_push(link::Link& link, Reply&& push) override;
+  void on_auth_refused(link::Link& link, const Reply& error) override;
   void on_ready(link::Link& link) override;
   void on_down(link::Link& link, const Error& error, bool was_ready) override;
 
@@ -137,7 +164,10 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
   NodeEvents& events_;
   NodeIdentity identity_;
   link::Link main_;
-  std::vector<std::unique_ptr<link::Link>> exclusive_;  // one blocking command each at a time
+  std::vector<std::unique_ptr<Exclusive>> exclusive_;  // one blocking command each at a time
+  std::unique_ptr<link::Link> reader_;                 // made when first needed
+  TimePoint reader_not_before_{};                      // passed over until then
+  TimePoint reader_asked_{};                           // when its connection was last begun
   std::unique_ptr<link::Link> opening_direct_;
   link::DirectPool direct_;
   observe::Counter replies_;

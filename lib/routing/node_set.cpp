@@ -14,6 +14,7 @@ NodeIdentity identity_of(const topology::MapNode& node) {
   identity.id = node.info.id;
   identity.announced_ip = node.info.announced_ip;
   identity.hostname = node.info.hostname;
+  identity.zone = node.info.availability_zone;
   identity.primary = node.info.role == topology::Role::primary;
   return identity;
 }

@@ -65,7 +65,7 @@ class Request : public link::Call, public net::Task {
   bool single_attempt = false;   ///< whatever happens is the answer: no redirect, no retry
   bool wants_ping = false;       ///< WAIT: see link::Call::Prefix::ping
   bool blocking = false;         ///< waits on the server: gets a connection of its own
-  ReadFrom read_from = ReadFrom::primary;
+  ReadFrom read_from = ReadFrom::primary;  ///< other than primary only if a replica may answer
   milliseconds block_time{0};       ///< server-side wait of a blocking command; zero: for ever
   Node* fixed_node = nullptr;       ///< only for Target::fixed_node
   std::unique_ptr<FanOut> fan_out;  ///< it is sent as several
@@ -78,6 +78,7 @@ class Request : public link::Call, public net::Task {
   std::uint16_t attempts = 0;
   std::uint16_t redirects = 0;
   bool may_have_run = false;         ///< an attempt ended unknown
+  bool reauthenticated = false;      ///< tried again with fresh credentials already
   bool on_replica = false;           ///< the attempt under way goes to a replica
   std::unique_ptr<Trouble> trouble;  ///< only once something went wrong
 };

@@ -16,6 +16,7 @@
 namespace slotwise::routing {
 
 class Dispatcher;
+class WaitingRoom;
 
 struct Trouble {
   Trouble(Dispatcher& d, Request& r) noexcept : dispatcher(d), request(r) {}
@@ -29,33 +30,38 @@ struct Trouble {
   std::string unreachable;  // the last node that could not be connected, with the reason
   std::string path;         // "a:1 MOVED -> b:2 CLUSTERDOWN -> ..."
   int pauses = 0;
-  bool wakes_on_map = false;  // a new map may change where it goes
-  bool waiting = false;
-  Trouble* next = nullptr;  // the list of those that wait
+  bool wakes_on_map = false;    // a new map may change where it goes
+  bool paused = false;          // it waits, or waited, because something did not work
+  bool costs_budget = false;    // the attempt under way took from the retry budget
+  WaitingRoom* room = nullptr;  // where it waits
+  Trouble* next = nullptr;      // in that room
   Trouble* previous = nullptr;
 
   static void wake(void* self);
 };
 
-/// The requests that wait, in the order in which they began to. Loop thread.
+/// Requests that wait, in the order in which they began to. Loop thread.
 class WaitingRoom {
  public:
   void add(Trouble& t) noexcept {
-    t.waiting = true;
+    t.room = this;
     t.next = nullptr;
     t.previous = tail_;
     (tail_ != nullptr ? tail_->next : head_) = &t;
     tail_ = &t;
   }
-  void remove(Trouble& t) noexcept {
-    if (!t.waiting) return;
-    t.waiting = false;
-    (t.previous != nullptr ? t.previous->next : head_) = t.next;
-    (t.next != nullptr ? t.next->previous : tail_) = t.previous;
+  static void remove(Trouble& t) noexcept {
+    if (t.room != nullptr) t.room->take_out(t);
   }
   Trouble* head() const noexcept { return head_; }
 
  private:
+  void take_out(Trouble& t) noexcept {
+    t.room = nullptr;
+    (t.previous != nullptr ? t.previous->next : head_) = t.next;
+    (t.next != nullptr ? t.next->previous : tail_) = t.previous;
+  }
+
   Trouble* head_ = nullptr;
   Trouble* tail_ = nullptr;
 };

@@ -102,14 +102,17 @@ Verdict judge_reply(const ServerError& error, std::string_view text, const Facts
       if (!anywhere) return deliver(ErrorCode::cluster_down);
       Verdict v = wait_and_retry(ErrorCode::cluster_down);
       v.refresh = true;
+      v.pause = !facts.on_replica;
+      v.pass_over = facts.on_replica;
       return v;
     }
     case ErrorKind::loading:
     case ErrorKind::master_down: {
       if (!anywhere) return deliver(ErrorCode::loading);
       Verdict v = wait_and_retry(ErrorCode::loading);
-      // A replica read goes to another node at once; the primary is the last resort.
+      // A replica read goes to the primary at once.
       v.pause = !facts.on_replica;
+      v.pass_over = facts.on_replica;
       return v;
     }
     case ErrorKind::read_only: {
@@ -125,8 +128,13 @@ Verdict judge_reply(const ServerError& error, std::string_view text, const Facts
     }
     case ErrorKind::no_auth:
     case ErrorKind::wrong_pass:
-    case ErrorKind::no_perm:
-      return deliver(ErrorCode::auth_failed);
+    case ErrorKind::no_perm: {
+      Verdict v = deliver(ErrorCode::auth_failed);
+      if (!facts.fresh_credentials) return v;
+      v.action = Action::retry;
+      v.reauthenticate = v.same_node = true;
+      return v;
+    }
     case ErrorKind::cross_slot:
       return deliver(ErrorCode::cross_slot);
     case ErrorKind::malformed:
@@ -164,7 +172,7 @@ Verdict judge_failure(const Error& error, const Facts& facts) {
   if (facts.single_attempt) return v;
   if (error.outcome() == Outcome::unknown && !facts.retry_safe) return v;
   v.action = Action::retry;
-  v.pause = true;
+  v.pause = !facts.on_replica;  // the primary can answer it
   return v;
 }
 

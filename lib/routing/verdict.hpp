@@ -28,6 +28,7 @@ struct Facts {
   bool may_have_run = false;  ///< an earlier attempt ended unknown
   bool on_replica = false;
   bool has_script_body = false;
+  bool fresh_credentials = false;  ///< there are others than those that the node refused
   bool answered_by_named = false;  ///< a redirect named the very address that answered
   int redirects = 0;
   int max_redirects = 16;
@@ -42,13 +43,15 @@ enum class Action : std::uint8_t {
 
 struct Verdict {
   Action action = Action::deliver;
-  bool asking = false;       ///< with follow: ASKING directly before it
-  bool patch_map = false;    ///< the slot belongs to the named node
-  bool refresh = false;      ///< ask for a fresh map
-  bool close_node = false;   ///< close ALL connections to the node that answered
-  bool node_failed = false;  ///< the node counts as failed when it is asked for its view
-  bool same_node = false;    ///< with retry: not a question of who owns the slot
-  bool pause = false;        ///< backoff before the next attempt
+  bool asking = false;          ///< with follow: ASKING directly before it
+  bool patch_map = false;       ///< the slot belongs to the named node
+  bool refresh = false;         ///< ask for a fresh map
+  bool close_node = false;      ///< close ALL connections to the node that answered
+  bool node_failed = false;     ///< the node counts as failed when it is asked for its view
+  bool pass_over = false;       ///< the replica is not read from for a while
+  bool reauthenticate = false;  ///< the node's connections take over the fresh credentials
+  bool same_node = false;       ///< with retry: not a question of who owns the slot
+  bool pause = false;           ///< backoff before the next attempt
   /// What the caller is told if this was the last word (deliver, or the deadline comes first).
   ErrorCode code = ErrorCode::server;
   Outcome outcome = Outcome::rejected;

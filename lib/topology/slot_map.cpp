@@ -17,10 +17,14 @@ SlotMap::SlotMap() {
   beliefs_.current = std::make_shared<TopologyMap>();
 }
 
-MergeResult SlotMap::merge(const ClusterView& view, ViewMark asked) {
+MergeResult SlotMap::merge(const ClusterView& view, ViewMark asked, std::string_view told_id) {
   MergeResult result;
   result.view_partial = !view.full();
   if (view.covered == 0) return result;
+  if (is_foreign(view, told_id)) {
+    result.kind = MergeKind::foreign;
+    return result;
+  }
 
   const bool older = view.has_nodes && view.max_epoch < owners_max_epoch(*beliefs_.current);
   if (older && view.full()) ++contradictions_;
@@ -39,6 +43,22 @@ MergeResult SlotMap::merge(const ClusterView& view, ViewMark asked) {
   MapMerger believing(beliefs_, view, asked, Trust::whole);
   believing.run();
   return apply(believing, view);
+}
+
+bool SlotMap::is_foreign(const ClusterView& view, std::string_view told_id) const noexcept {
+  if (!told_id.empty() && beliefs_.current->find_by_id(told_id) != nullptr) return false;
+  bool knows_ids = false;
+  for (const MapNode& known : beliefs_.current->nodes()) {
+    const bool named_by_moved = known.info.id.empty();
+    knows_ids = knows_ids || !named_by_moved;
+    for (const NodeInfo& node : view.nodes) {
+      if (node.id.empty()) return false;  // a server that does not tell: believed
+      if (named_by_moved ? node.answers_to(known.info.endpoint) : node.id == known.info.id) {
+        return false;
+      }
+    }
+  }
+  return knows_ids;
 }
 
 MergeResult SlotMap::apply(const MapMerger& merger, const ClusterView& view) {

@@ -14,12 +14,16 @@
 //  4. A node that cannot be reached, or answers with another id (node_failed), loses the
 //     protection of 2 and 3: the next view decides.
 //  5. Safety valve: full views that are called older three times in a row are believed. A cluster
-//     made anew with the same addresses counts its epochs from 1.
+//     whose nodes were reset counts its epochs from 1.
 //  6. An equal view changes nothing: no new version, nothing to publish.
+//  7. A view from an unknown node that shares no node id with what is known, nor a node that a
+//     MOVED named, is of another cluster (the address was given away, or the cluster was made
+//     anew) and is refused: one client never talks to two clusters.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "topology/map_merger.hpp"
 #include "topology/topology_map.hpp"
@@ -31,6 +35,7 @@ enum class MergeKind : std::uint8_t {
   unchanged,  ///< nothing to publish
   updated,    ///< current() is a new map
   older,      ///< the view was set aside as a whole
+  foreign,    ///< of another cluster: refused
 };
 
 struct MergeResult {
@@ -51,8 +56,9 @@ class SlotMap {
 
   ViewMark mark() const noexcept { return ViewMark{beliefs_.patch_sequence}; }
 
-  /// Takes a view in. `asked` is mark() of the moment when the question was sent.
-  MergeResult merge(const ClusterView& view, ViewMark asked);
+  /// Takes a view in. `asked` is mark() of the moment when the question was sent; `told_id` is the
+  /// id of the node that answered, if it told one.
+  MergeResult merge(const ClusterView& view, ViewMark asked, std::string_view told_id = {});
   MergeResult merge(const ClusterView& view) { return merge(view, mark()); }
 
   /// A MOVED taught that `slot` belongs to `endpoint` (known or not; its host is not empty).
@@ -69,6 +75,7 @@ class SlotMap {
   std::size_t patches() const noexcept { return beliefs_.patches.size(); }
 
  private:
+  bool is_foreign(const ClusterView& view, std::string_view told_id) const noexcept;
   MergeResult apply(const MapMerger& merger, const ClusterView& view);
   MergeResult publish(std::shared_ptr<const NodeTable> table, const TopologyMap::Owners& owners);
   void remember_patch(std::uint16_t slot, bool confirmed);

@@ -17,6 +17,7 @@ enum class ViewProblem : std::uint8_t {
   no_slots,          ///< an empty reply: a fresh or reset node, or one outside of any cluster
   cluster_disabled,  ///< a server without cluster mode
   refused,           ///< another error reply (LOADING, NOPERM ...); the text has it
+  foreign,           ///< of another cluster than the one that is known
   malformed,         ///< not what CLUSTER SLOTS may answer; the text says where
 };
 

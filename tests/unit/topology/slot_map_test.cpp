@@ -48,7 +48,8 @@ TEST_CASE("slot map: B04 B05, an empty or partial view never replaces a full one
   CHECK_FALSE(map.current()->owner(foo) == nullptr);
 
   // What a partial view does say counts.
-  CHECK(map.merge(view_of({{0, 100, {d}}}, {{d, 9}})).kind == MergeKind::updated);
+  const ClusterView some = view_of({{0, 100, {d}}, {101, 5460, {a}}}, {{d, 9}, {a, 1}});
+  CHECK(map.merge(some).kind == MergeKind::updated);
   CHECK(owner(map, 100) == "127.0.0.1:7003");
   CHECK(owner(map, 101) == "127.0.0.1:7000");
   CHECK(map.current()->full());
@@ -127,22 +128,44 @@ TEST_CASE("slot map: per slot the owner with the higher epoch wins") {
   }
 }
 
-TEST_CASE("slot map: a cluster made anew counts from 1 and is believed in the end") {
+TEST_CASE("slot map: a cluster whose epochs were reset is believed in the end") {
   SlotMap map;
   map.merge(three(41, 42, 43));
-  const FakeNode other{"127.0.0.1", 7000, id('e'), ""};
-  const ClusterView fresh = view_of({{0, 16383, {other}}}, {{other, 1}});
+  const ClusterView fresh = view_of({{0, 16383, {a}}}, {{a, 1}});
   CHECK(map.merge(fresh).kind == MergeKind::older);
   CHECK(map.merge(fresh).kind == MergeKind::older);
   const MergeResult third = map.merge(fresh);
   CHECK(third.kind == MergeKind::updated);
   CHECK(map.current()->nodes().size() == 1);
   CHECK(owner(map, foo) == "127.0.0.1:7000");
-  CHECK(handle(map, 'e') != no_node);
-  CHECK(handle(map, 'a') == no_node);
+  CHECK(handle(map, 'b') == no_node);
   // From now on its own epochs count.
   CHECK(map.merge(fresh).kind == MergeKind::unchanged);
-  CHECK(map.merge(view_of({{0, 16383, {b}}}, {{b, 2}})).kind == MergeKind::updated);
+  const ClusterView next = view_of({{0, 8000, {a}}, {8001, 16383, {b}}}, {{a, 1}, {b, 2}});
+  CHECK(map.merge(next).kind == MergeKind::updated);
+}
+
+TEST_CASE("slot map: another cluster is refused, however often it answers") {
+  SlotMap map;
+  map.merge(three(1, 2, 3));
+  const FakeNode other{"127.0.0.1", 7000, id('e'), ""};
+  const ClusterView foreign = view_of({{0, 16383, {other}}}, {{other, 99}});
+  for (int i = 0; i < 5; ++i)
+    CHECK(map.merge(foreign).kind == MergeKind::foreign);
+  CHECK(handle(map, 'e') == no_node);
+  CHECK(owner(map, foo) == "127.0.0.1:7002");
+  CHECK(map.current()->full());
+
+  // What a node of ours says is believed, also when it knows none of the others any more.
+  CHECK(map.merge(view_of({{0, 100, {other}}}, {{other, 99}}), map.mark(), id('a')).kind ==
+        MergeKind::updated);
+  map = SlotMap();
+  map.merge(three(1, 2, 3));
+  // A node that one of ours named by MOVED is one of ours.
+  map.patch(foo, Endpoint{"127.0.0.1", 7004});
+  const FakeNode named{"127.0.0.1", 7004, id('f'), ""};
+  CHECK(map.merge(view_of({{0, 16383, {named}}}, {{named, 99}})).kind == MergeKind::updated);
+  CHECK(owner(map, foo) == "127.0.0.1:7004");
 }
 
 TEST_CASE("slot map: two contradictions are a lagging node, not a new cluster") {
