@@ -1,0 +1,78 @@
+// Writes that must not run twice.
+#include <fmt/format.h>
+
+#include <random>
+#include <thread>
+
+#include "kit/wait.hpp"
+#include "survival/harness.hpp"
+
+using namespace slotwise;
+using namespace slotwise::survival;
+
+namespace {
+
+void check_counted(const char* how, kit::Cluster& cluster, ProbeRun& probe) {
+  probe.wait_until_all_write();
+  probe.wait_for_writes(1000);
+  const auto map_requests = cluster.command_count("cluster|slots");
+  const auto totals = probe.finish();
+  report(how, totals, map_requests,
+         fmt::format("sum {}, doubled {}, of the unknown ones {} ran", totals.sum, totals.doubled,
+                     totals.ran));
+  CHECK(totals.failed == 0);
+  CHECK(totals.doubled == 0);
+  CHECK(totals.wrong == 0);
+  CHECK(totals.unread == 0);
+  CHECK(totals.sum <= totals.acked + totals.unknown);
+}
+
+}  // namespace
+
+TEST_CASE("survive i: INCR through SIGKILL and failover") {
+  kit::Cluster cluster({.primaries = 3, .replicas = 1});
+  const Client client = Client::connect(cluster.uri());
+  ProbeRun probe(client, {.operation = cli::ProbeOperation::incr});
+  probe.wait_for_writes(2000);
+  cluster.reset_counts();
+  const std::size_t victim = cluster.owner_of(0);
+  cluster.kill(victim);
+  wait_for_heir(cluster, 0, victim, 15s);
+  check_counted("i (failover)", cluster, probe);
+}
+
+TEST_CASE("survive i: INCR through SIGKILL and restart") {
+  kit::Cluster cluster({.primaries = 3, .node_timeout = 15s, .appendonly = true});
+  const Client client = Client::connect(cluster.uri());
+  ProbeRun probe(client, {.operation = cli::ProbeOperation::incr});
+  probe.wait_for_writes(2000);
+  cluster.reset_counts();
+  const std::size_t victim = cluster.owner_of(0);
+  cluster.kill(victim);
+  std::this_thread::sleep_for(1s);
+  cluster.restart(victim);
+  check_counted("i (restart)", cluster, probe);
+}
+
+TEST_CASE("survive i: INCR through connections that are cut anywhere") {
+  kit::Cluster cluster({.primaries = 3, .proxied = true});
+  const Client client = Client::connect(cluster.uri());
+  ProbeRun probe(client, {.operation = cli::ProbeOperation::incr});
+  for (const std::size_t node : cluster.members()) {
+    // In the middle of commands, of replies, of the handshake.
+    cluster.proxy(node).cut_new_connections(
+        {.at_least = 1, .at_most = 20'000, .reset = node % 2 == 0, .seed = 7 + node});
+  }
+  probe.wait_for_writes(1000);
+  cluster.reset_counts();
+  std::minstd_rand random(1);  // NOLINT: the same moments every time
+  const auto end = Clock::now() + 6s;
+  while (Clock::now() < end) {
+    auto& proxy = cluster.proxy(random() % 3);
+    (random() % 2 == 0) ? proxy.cut() : proxy.reset();
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 200));
+  }
+  for (const std::size_t node : cluster.members())
+    cluster.proxy(node).heal();
+  check_counted("i (cuts)", cluster, probe);
+}
