@@ -44,6 +44,9 @@ class LinkOwner {
   /// The call's own deadline passed; `sent` tells whether bytes of it may have left.
   virtual void on_call_expired(Link& link, Call& call, bool sent) = 0;
   virtual void on_push(Link& link, Reply&& push) = 0;
+  /// Calls have been waiting for a connection for a while, and still are: perhaps they had better
+  /// go elsewhere. Told again and again.
+  virtual void on_stalled(Link& link) = 0;
   /// Link::reauthenticate() was answered with this error.
   virtual void on_auth_refused(Link& link, const Reply& error) = 0;
   virtual void on_ready(Link& link) = 0;

@@ -69,9 +69,13 @@ void Link::submit(Call& call) {
   }
   if (state_ == State::ready) {
     schedule_flush();
-  } else {
-    connect();
+    return;
   }
+  if (unsent_count_ == 1) {
+    stall_told_ = loop_.now();
+    schedule(stall_told_ + stall_interval);
+  }
+  connect();
 }
 
 void Link::connect() {
@@ -138,6 +142,7 @@ void Link::dial() {
   last_progress_ = loop_.refresh_now();
   connect_deadline_ = last_progress_ + settings_.connect_timeout;
   schedule(std::min(connect_deadline_, earliest_deadline_));
+  if (unsent_head_ != nullptr) schedule(stall_told_ + stall_interval);
   connector_.start(settings_.endpoint, settings_.connect, connect_deadline_);
 }
 

@@ -69,6 +69,9 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   Link(net::Loop& loop, net::Resolver& resolver, LinkSettingsSource& source, LinkOwner& owner);
   ~Link();
 
+  /// How often the owner is told of calls that wait for a connection.
+  static constexpr milliseconds stall_interval{500};
+
   /// Sends the call as soon as the connection is ready; connects if there is none.
   void submit(Call& call);
   /// Connects although there is nothing to send.
@@ -172,6 +175,7 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   TimePoint earliest_deadline_ = TimePoint::max();  // of all calls; may be too early, never late
   TimePoint connect_deadline_{};                    // DNS, TCP, TLS and handshake together
   TimePoint pause_until_{};
+  TimePoint stall_told_{};  // when the owner was last told that calls wait for the connection
   milliseconds silence_override_{-1};
   int failures_ = 0;                    // connects in a row that failed
   bool credentials_refreshed_ = false;  // since the last connection that became ready

@@ -30,6 +30,9 @@ void Link::rearm(TimePoint now) {
   } else if (state_ == State::handshake || state_ == State::connecting) {
     next = std::min(next, connect_deadline_);
   }
+  if (state_ != State::ready && unsent_head_ != nullptr) {
+    next = std::min(next, stall_told_ + stall_interval);
+  }
   loop_.cancel(timer_);
   if (next != TimePoint::max()) loop_.arm(timer_, std::max(next, now));
 }
@@ -45,6 +48,11 @@ void Link::on_timer() {
   }
   if (now >= earliest_deadline_) {
     expire_calls(now);
+    if (generation != generation_) return;
+  }
+  if (state_ != State::ready && unsent_head_ != nullptr && now >= stall_told_ + stall_interval) {
+    stall_told_ = now;
+    owner_.on_stalled(*this);
     if (generation != generation_) return;
   }
   if (state_ == State::paused && now >= pause_until_) {

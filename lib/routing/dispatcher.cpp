@@ -338,14 +338,26 @@ void Dispatcher::on_map_changed() {
 
 void Dispatcher::on_node_changed(Node& node) {
   // Commands that wait for a connection to the old owner need not wait for it to come back.
-  for (link::Call* call = node.take_unsent(); call != nullptr;) {
-    auto& request = static_cast<Request&>(*std::exchange(call, call->next_unsent));
+  send_elsewhere(node, node.take_unsent());
+}
+
+/// Calls of which no byte has left are looked up again.
+void Dispatcher::send_elsewhere(Node& node, link::Call* calls) {
+  while (calls != nullptr) {
+    auto& request = static_cast<Request&>(*std::exchange(calls, calls->next_unsent));
     --request.attempts;
     if (request.target == Target::fixed_node || request.prefix == link::Call::Prefix::asking) {
       request.next_node = &node;
     }
     wait(request, false, false);
   }
+}
+
+void Dispatcher::on_stalled(Node& node) {
+  // A stopped process still accepts connections: without this nobody would ask who took over until
+  // the connect has failed.
+  if (!closed_ && !node.retired()) keeper_.trigger(RefreshReason::node_lost);
+  send_elsewhere(node, node.take_stalled_reads());  // to the primary
 }
 
 void Dispatcher::on_auth_refused(Node& node, const Error& error) {

@@ -91,6 +91,7 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   void on_map_changed() override;
   void on_node_changed(Node& node) override;
   void on_first_view_failed(const Error& error, bool hopeless) override;
+  void on_stalled(Node& node) override;
   void on_auth_refused(Node& node, const Error& error) override;
 
   void judge_error(Node& node, Request& request, const Reply& reply);
@@ -101,6 +102,7 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   Trouble& trouble_of(Request& request);
   void note(Request& request, const Node& node, const Error& error);
   void wait(Request& request, bool pause, bool wakes_on_map);
+  void send_elsewhere(Node& node, link::Call* calls);
   void go_on(Trouble& trouble);
   void throttle(Trouble& trouble);
   void retry_succeeded();

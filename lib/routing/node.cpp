@@ -126,6 +126,12 @@ bool Node::reader_usable() const noexcept {
   return !reader_->connected_or_trying() || around_.loop.now() < reader_asked_ + reader_patience;
 }
 
+link::Call* Node::take_stalled_reads() noexcept {
+  if (reader_ == nullptr || reader_->ready()) return nullptr;
+  pass_over_reader();
+  return reader_->take_unsent();
+}
+
 void Node::pass_over_reader() noexcept {
   reader_not_before_ = around_.loop.now() + reader_pause;
 }
@@ -256,6 +262,10 @@ void Node::on_call_expired(link::Link& /*link*/, link::Call& call, bool sent) {
 
 void Node::on_push(link::Link& /*link*/, Reply&& /*push*/) {
   // Nothing on these connections asks for pushes; what comes all the same is no reply.
+}
+
+void Node::on_stalled(link::Link& /*link*/) {
+  events_.on_stalled(*this);
 }
 
 void Node::on_auth_refused(link::Link& /*link*/, const Reply& error) {

@@ -35,6 +35,8 @@ class NodeEvents {
   virtual void on_expired(Node& node, Request& request, bool sent) = 0;
   virtual void on_up(Node& node) = 0;
   virtual void on_down(Node& node, const Error& error, bool was_ready) = 0;
+  /// Calls have been waiting for a connection to it for a while.
+  virtual void on_stalled(Node& node) = 0;
   /// A live connection was to take over new credentials, and the node refused them.
   virtual void on_auth_refused(Node& node, const Error& error) = 0;
 
@@ -98,6 +100,8 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
   void prepare_reader();
   /// A read that is sent now is likely to be answered soon.
   bool reader_usable() const noexcept;
+  /// Reads that have waited too long for that connection, as a list through Call::next_unsent.
+  link::Call* take_stalled_reads() noexcept;
   /// It says that it cannot serve at the moment (it is syncing): not asked for a while.
   void pass_over_reader() noexcept;
   /// Zero: not measured yet. Of the connection that reads would use.
@@ -147,6 +151,7 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
   void on_call_failed(link::Link& link, link::Call& call, const Error& error) override;
   void on_call_expired(link::Link& link, link::Call& call, bool sent) override;
   void on_push(link::Link& link, Reply&& push) override;
+  void on_stalled(link::Link& link) override;
   void on_auth_refused(link::Link& link, const Reply& error) override;
   void on_ready(link::Link& link) override;
   void on_down(link::Link& link, const Error& error, bool was_ready) override;
