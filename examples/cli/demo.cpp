@@ -19,6 +19,7 @@
 #include "cli/core/screen.hpp"
 #include "cli/core/units.hpp"
 #include "cli/probe/probe.hpp"
+#include "cli/probe/report.hpp"
 #include "cli/probe/show.hpp"
 #include "kit/cluster.hpp"
 #include "kit/error.hpp"

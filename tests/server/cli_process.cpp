@@ -118,6 +118,12 @@ bool CliProcess::wait_for(std::string_view text, std::chrono::milliseconds limit
                            [&] { return (err ? err_ : out_).find(text) != std::string::npos; });
 }
 
+bool CliProcess::wait_until(const std::function<bool(const std::string& out)>& condition,
+                            std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, limit, [&] { return condition(out_); });
+}
+
 CliResult CliProcess::finish(std::chrono::milliseconds limit) {
   close_input();
   const auto end = std::chrono::steady_clock::now() + limit;

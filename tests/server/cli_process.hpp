@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ class CliProcess {
   void signal(int number) const;
   /// Waits until standard output (or `err`) holds this text; false when the time is over.
   bool wait_for(std::string_view text, std::chrono::milliseconds limit, bool err = false);
+  /// Waits until standard output is as the condition wants it.
+  bool wait_until(const std::function<bool(const std::string& out)>& condition,
+                  std::chrono::milliseconds limit);
   /// Closes the input and waits for the end; throws after `limit`.
   CliResult finish(std::chrono::milliseconds limit);
   /// Resident memory now, in kB; 0 if unknown.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 namespace slotwise::cli {
 
@@ -32,13 +33,19 @@ class GapMeter {
   }
 
   duration longest() const noexcept { return longest_; }
+  /// The longest that was seen since the last call.
+  duration take_longest() noexcept { return std::exchange(recent_, duration{}); }
 
  private:
-  void look(time_point now) { longest_ = std::max(longest_, now - owed_since_.value_or(now)); }
+  void look(time_point now) {
+    recent_ = std::max(recent_, now - owed_since_.value_or(now));
+    longest_ = std::max(longest_, recent_);
+  }
 
   int waiting_ = 0;
   std::optional<time_point> owed_since_;
   duration longest_{};
+  duration recent_{};
 };
 
 }  // namespace slotwise::cli

@@ -48,8 +48,4 @@ class ProbeShow {
   std::vector<Note> notes_;  // guarded by mutex_
 };
 
-/// The totals for a person, and as one JSON object on one line (without '\n').
-std::string totals_text(const ProbeTotals& totals);
-std::string totals_json(const ProbeTotals& totals);
-
 }  // namespace slotwise::cli

@@ -9,6 +9,7 @@
 #include "cli/core/range_list.hpp"
 #include "cli/core/shard_tracker.hpp"
 #include "cli/probe/gap_meter.hpp"
+#include "cli/probe/shard_meter.hpp"
 
 using namespace slotwise;
 using namespace slotwise::cli;
@@ -51,6 +52,21 @@ TEST_CASE("a range list knows its members") {
     CHECK(list.contains(n));
   for (const std::uint64_t n : {0U, 2U, 6U, 8U, 10U, 13U, 1000U})
     CHECK_FALSE(list.contains(n));
+}
+
+TEST_CASE("a range list counts its members in a range") {
+  RangeList list;
+  CHECK(list.count(0, 100) == 0);
+  for (const std::uint64_t n : {3U, 4U, 5U, 9U, 11U, 12U})
+    list.add(n);
+  CHECK(list.count(0, 100) == 6);
+  CHECK(list.count(0, 3) == 0);
+  CHECK(list.count(3, 4) == 1);
+  CHECK(list.count(4, 10) == 3);
+  CHECK(list.count(5, 12) == 3);
+  CHECK(list.count(12, 13) == 1);
+  CHECK(list.count(13, 1000) == 0);
+  CHECK(list.count(5, 5) == 0);
 }
 
 TEST_CASE("a gap is time in which an answer was owed") {
@@ -99,6 +115,50 @@ TEST_CASE("failed writes leave the gap open") {
   meter.sent(at(260ms));
   meter.answered(at(261ms));
   CHECK(meter.longest() == 250ms);
+}
+
+TEST_CASE("the gap since one looked last") {
+  GapMeter meter;
+  meter.sent(at(0ms));
+  meter.answered(at(50ms));
+  CHECK(meter.take_longest() == 50ms);
+  CHECK(meter.take_longest() == 0ms);
+  meter.sent(at(100ms));
+  meter.answered(at(120ms));
+  CHECK(meter.take_longest() == 20ms);
+  CHECK(meter.longest() == 50ms);
+}
+
+TEST_CASE("a shard's meter: totals, and what came since the last look") {
+  ShardMeter meter;
+  CHECK(meter.total().acked == 0);
+  CHECK(meter.take().p99_ms == 0);
+  for (int i = 1; i <= 100; ++i) {
+    meter.sent(at(milliseconds(1000 * i)));
+    meter.answered(at(milliseconds(1000 * i)), at(milliseconds(1000 * i + i)));
+  }
+  meter.sent(at(200s));
+  meter.failed(at(201s), true);
+  meter.sent(at(201s));
+  meter.failed(at(202s), false);
+  const ProbeShard first = meter.take();
+  CHECK(first.acked == 100);
+  CHECK(first.failed == 1);
+  CHECK(first.p50_ms > 49);
+  CHECK(first.p50_ms < 51);
+  CHECK(first.p99_ms > 98);
+  CHECK(first.p99_ms < 100);
+  CHECK(first.slowest_ms == 100);
+  CHECK(first.max_gap_ms == 2000);
+
+  meter.sent(at(203s));
+  meter.answered(at(203s), at(203s + 7ms));
+  const ProbeShard second = meter.take();
+  CHECK(second.acked == 1);
+  CHECK(second.failed == 0);
+  CHECK(second.slowest_ms == 7);
+  CHECK(meter.total().acked == 101);
+  CHECK(meter.total().slowest_ms == 100);
 }
 
 TEST_CASE("a shard stays the same through a failover") {
