@@ -39,17 +39,6 @@ class Interrupted : public std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// The lab's URI, with addresses for names that only a DNS of the lab could resolve. A client
-/// learns the names from the cluster, and their addresses too.
-std::string usable_uri(const kit::Lab& lab) {
-  std::string uri = lab.uri();
-  for (const auto& node : lab.status()) {
-    const std::size_t at = node.hostname.empty() ? uri.npos : uri.find(node.hostname);
-    if (at != uri.npos) uri.replace(at, node.hostname.size(), node.address.host);
-  }
-  return uri;
-}
-
 struct UpOptions {
   kit::LabOptions lab;
   std::string dir;
@@ -75,6 +64,9 @@ int run_up(const UpOptions& options) {
   lab.dir = options.dir;
   lab.servers = options.servers;
   lab.node_timeout = options.node_timeout;
+  lab.network_command = {std::filesystem::read_symlink("/proc/self/exe").string(), "lab", "network",
+                         "--dir"};
+  if (lab.sentinels > 0 && lab.proxies) throw UsageError("--proxies are for clusters only");
   if (lab.sentinels > 0 && lab.primaries != 1) {
     throw UsageError("--sentinels watch one primary: add --primaries 1");
   }
@@ -88,7 +80,7 @@ int run_up(const UpOptions& options) {
     const kit::Lab up = kit::Lab::up(lab, progress);
     if (Interrupt::requested()) throw Interrupted();
     say(up.description());
-    Screen(STDOUT_FILENO).line(usable_uri(up));
+    Screen(STDOUT_FILENO).line(up.uri());
   } catch (const Interrupted&) {
     kit::Lab::down(options.dir, say);
     return exit_failed;
@@ -107,8 +99,14 @@ std::string status_text(const kit::Lab& lab) {
   const std::vector<kit::LabNode> nodes = lab.status();
   const bool names =
       std::any_of(nodes.begin(), nodes.end(), [](const auto& n) { return !n.hostname.empty(); });
+  const bool records =
+      std::any_of(nodes.begin(), nodes.end(), [](const auto& n) { return !n.record.empty(); });
+  const bool proxies =
+      std::any_of(nodes.begin(), nodes.end(), [](const auto& n) { return n.proxy.port != 0; });
   std::vector<Column> columns{{"NODE"}, {"ADDRESS"}};
   if (names) columns.push_back({"HOSTNAME"});
+  if (records) columns.push_back({"DNS"});
+  if (proxies) columns.push_back({"PROXY"});
   for (const char* title : {"PID", "STATE", "ROLE", "FOLLOWS"})
     columns.push_back({title});
   columns.push_back({"COUNT", Align::right});
@@ -118,13 +116,15 @@ std::string status_text(const kit::Lab& lab) {
   for (const auto& node : nodes) {
     std::vector<std::string> cells{node.name, node.address.to_string()};
     if (names) cells.push_back(node.hostname);
+    if (records) cells.push_back(node.record);
+    if (proxies) cells.push_back(node.proxy.to_string() + (node.cut ? " cut" : ""));
     cells.push_back(node.pid > 0 ? std::to_string(node.pid) : "-");
     cells.insert(cells.end(), {node.state, node.role, node.follows});
     cells.push_back(node.slot_total > 0 ? std::to_string(node.slot_total) : "");
     cells.insert(cells.end(), {node.slots, node.trouble});
     table.add(std::move(cells));
   }
-  return fmt::format("{}\n{}\n\n{}", lab.description(), usable_uri(lab), table.to_string());
+  return fmt::format("{}\n{}\n\n{}", lab.description(), lab.uri(), table.to_string());
 }
 
 std::string status_json(const kit::Lab& lab) {
@@ -140,10 +140,13 @@ std::string status_json(const kit::Lab& lab) {
                      {"slots", node.slots},
                      {"slot_count", node.slot_total},
                      {"id", node.id},
-                     {"trouble", node.trouble}});
+                     {"trouble", node.trouble},
+                     {"proxy", node.proxy.port == 0 ? "" : node.proxy.to_string()},
+                     {"cut", node.cut},
+                     {"dns", node.record}});
   }
   const nlohmann::ordered_json out{
-      {"uri", usable_uri(lab)}, {"description", lab.description()}, {"nodes", nodes}};
+      {"uri", lab.uri()}, {"description", lab.description()}, {"nodes", nodes}};
   return out.dump() + "\n";
 }
 
@@ -198,6 +201,7 @@ struct LabArguments {
   std::string signal = "KILL";
   std::string address;
   std::string slots;
+  std::vector<std::string> answer;
   int count = 0;
   bool legacy = false;
   bool json = false;
@@ -233,7 +237,9 @@ void add_up(CLI::App& lab, Action& action) {
              "Sentinels; with --primaries 1, and then no cluster");
   up->add_flag("--tls", values.tls, "TLS only, with certificates made on the spot");
   up->add_flag("--hostnames", values.hostnames,
-               "Nodes announce names n1.lab.test, n2.lab.test ...");
+               "Nodes announce names n1.lab.test, n2.lab.test ..., and a DNS knows them");
+  up->add_flag("--proxies", values.proxies,
+               "Clients go through a proxy for each node; see 'lab cut'");
   up->add_flag("--own-addresses", values.own_addresses, "An address of 127.0.0.0/8 for each node");
   up->add_flag("--appendonly", values.appendonly, "Servers keep their data through a SIGKILL");
   add_duration(*up, "--node-timeout", options->node_timeout, "cluster-node-timeout (default 2s)");
@@ -291,6 +297,46 @@ void add_node_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArgum
       ->type_name("NODE");
 }
 
+void add_network_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArguments>& a) {
+  CLI::App& cut = add_work(lab, action, a, "cut", "Let a node's proxy swallow everything",
+                           [](kit::Lab& open, const LabArguments& args) { open.cut(args.node); });
+  cut.footer(
+      "As if the cable were cut: nothing is closed, nothing comes back. The node's replication is\n"
+      "cut as well; the cluster bus is not, so that nobody fails over.");
+  CLI::App& heal = add_work(lab, action, a, "heal", "End what 'cut' began",
+                            [](kit::Lab& open, const LabArguments& args) { open.heal(args.node); });
+  CLI::App& reset = add_work(
+      lab, action, a, "reset-connections", "Reset the connections that go through a node's proxy",
+      [](kit::Lab& open, const LabArguments& args) { open.reset_connections(args.node); });
+  CLI::App& dns = add_work(lab, action, a, "dns", "Show or set what DNS says of a node's name",
+                           [](kit::Lab& open, const LabArguments& args) {
+                             if (!args.answer.empty()) open.set_record(args.node, args.answer);
+                             Screen(STDOUT_FILENO).line(open.record(args.node));
+                           });
+  for (CLI::App* command : {&cut, &heal, &reset, &dns}) {
+    command->add_option("NODE", a->node, "Name (n1), id or address")->required()->type_name("NODE");
+  }
+  dns.add_option("ANSWER", a->answer,
+                 "Addresses, or one of: real (where the node is now), nxdomain, servfail, empty, "
+                 "silent")
+      ->type_name("ANSWER");
+  dns.footer("'lab restart' leaves the record as it is, however the node's address changes.");
+}
+
+/// The process that `lab up` starts for its proxies and DNS.
+void add_network(CLI::App& lab, Action& action) {
+  auto dir = std::make_shared<std::string>();
+  CLI::App* network = lab.add_subcommand("network", "Run the proxies and the DNS of a lab");
+  network->group("");  // not for people
+  network->add_option("--dir", *dir, "Folder of the lab")->required()->type_name("D");
+  network->final_callback([dir, &action] {
+    action = [dir] {
+      kit::serve_lab_network(*dir);
+      return exit_ok;
+    };
+  });
+}
+
 void add_shard_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArguments>& a) {
   CLI::App& more =
       add_work(lab, action, a, "add-shards", "Add primaries (and replicas), and move slots to them",
@@ -331,6 +377,8 @@ void add_lab(CLI::App& app, Action& action) {
   status.add_flag("--json", arguments->json, "One JSON object");
   add_node_work(*lab, action, arguments);
   add_shard_work(*lab, action, arguments);
+  add_network_work(*lab, action, arguments);
+  add_network(*lab, action);
   add_down(*lab, action);
 }
 

@@ -53,7 +53,8 @@ std::vector<std::string> names_of(const CLI::App& app, bool options) {
         names.push_back("--" + name);
     }
   } else {
-    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const auto shown = [](const CLI::App* sub) { return !sub->get_group().empty(); };
+    for (const CLI::App* sub : app.get_subcommands(shown)) {
       names.push_back(sub->get_name());
     }
   }
@@ -121,6 +122,7 @@ int main(int argc, char** argv) {
   add_topology(app, action);
   add_probe(app, action);
   add_load(app, action);
+  add_doctor(app, action);
   add_lab(app, action);
   add_demo(app, action);
 

@@ -69,6 +69,7 @@ Cluster::Cluster(ClusterOptions options, const std::vector<NodeState>& nodes)
 
 Cluster::~Cluster() = default;
 
+/// Also what else both constructors have in common.
 void Cluster::open_folder() {
   if (options_.dir.empty()) {
     own_dir_.emplace("cluster");
@@ -76,6 +77,7 @@ void Cluster::open_folder() {
   }
   dir_ = fs::absolute(options_.dir);
   fs::create_directories(dir_);
+  if (options_.dns) options_.dns_servers = options_.dns->address().to_string();
   if (options_.tls) ca_ = std::make_shared<const CertificateAuthority>(dir_ / "tls");
 }
 
@@ -472,8 +474,8 @@ std::string Cluster::uri(const std::vector<std::size_t>& seeds) const {
                  .user = options_.user,
                  .password = options_.password};
   if (ca_) parts.options.emplace_back("ca", ca_->ca_file().string());
-  if (options_.dns && options_.hostnames) {
-    parts.options.emplace_back("dns_servers", options_.dns->address().to_string());
+  if (!options_.dns_servers.empty() && options_.hostnames) {
+    parts.options.emplace_back("dns_servers", options_.dns_servers);
   }
   for (const auto index : seeds) {
     const auto& name = at(index).hostname;

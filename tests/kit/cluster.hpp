@@ -50,6 +50,9 @@ struct ClusterOptions {
   /// With hostnames: knows each node's name from its start on, and is named in uri(). A node that
   /// is restarted elsewhere keeps its old record until update_dns(); one that leaves loses it.
   std::shared_ptr<DnsResponder> dns{};
+  /// "127.0.0.1:5353", in uri(): where somebody else's DNS knows the names. Set from `dns`, if that
+  /// is there.
+  std::string dns_servers{};
 
   /// Every node gets a FaultProxy, and announces the proxy's port (on its own address) to clients,
   /// so that uri(), the map and redirects lead through it. The kit itself goes to the real address.

@@ -24,7 +24,8 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-ClusterOptions cluster_options(const LabOptions& lab, const Progress& progress) {
+ClusterOptions cluster_options(const LabOptions& lab, const LabNetworkState& network,
+                               const Progress& progress) {
   ClusterOptions options;
   options.primaries = lab.primaries;
   options.replicas = lab.replicas;
@@ -33,6 +34,8 @@ ClusterOptions cluster_options(const LabOptions& lab, const Progress& progress) 
   options.config = lab.config;
   options.own_addresses = lab.own_addresses || lab.hostnames;
   options.hostnames = lab.hostnames;
+  options.dns_servers = network.dns_servers;
+  options.proxied = options.proxies_elsewhere = lab.proxies;
   options.tls = lab.tls;
   options.user = lab.user;
   options.password = lab.password;
@@ -40,7 +43,10 @@ ClusterOptions cluster_options(const LabOptions& lab, const Progress& progress) 
   options.binaries = ServerBinaries::in(lab.servers);
   options.lifetime = lab.lifetime;
   options.progress = progress;
-  options.on_change = [file = LabStateFile(lab.dir)](const NodeState& node) { file.update(node); };
+  options.on_change = [dir = lab.dir, network](const NodeState& node) {
+    LabStateFile(dir).update(node);
+    if (network.process.pid != 0) LabNetwork(dir).update(node);
+  };
   return options;
 }
 
@@ -117,10 +123,15 @@ Lab::~Lab() = default;
 Lab Lab::up(const LabOptions& wanted, Progress progress) {
   Lab lab;
   lab.options_ = wanted;
+  lab.progress_ = std::move(progress);
   auto& options = lab.options_;
   if (options.dir.empty()) throw Error("a lab needs a folder");
   if (options.sentinels > 0 && options.primaries != 1) {
     throw Error("sentinels watch one primary: with sentinels, primaries must be 1");
+  }
+  if (options.proxies && options.sentinels > 0) throw Error("proxies are for clusters only");
+  if (options.proxies && options.network_command.empty()) {
+    throw Error("proxies need a command that runs them");
   }
   options.dir = fs::absolute(options.dir).lexically_normal();
   if (fs::exists(options.dir) && !fs::is_empty(options.dir)) {
@@ -135,13 +146,50 @@ Lab Lab::up(const LabOptions& wanted, Progress progress) {
   if (options.servers.empty()) options.servers = ServerBinaries::find().server.parent_path();
   fs::create_directories(options.dir);
   // First of all, so that down() works at whatever point this ends.
-  LabStateFile(options.dir).write({.options = options, .nodes = {}});
+  LabStateFile(options.dir).write({.options = options});
   if (options.sentinels > 0) {
-    lab.sentinels_ = std::make_unique<SentinelSet>(sentinel_options(options, progress));
-  } else {
-    lab.cluster_ = std::make_unique<Cluster>(cluster_options(options, progress));
+    lab.sentinels_ = std::make_unique<SentinelSet>(sentinel_options(options, lab.progress_));
+    return lab;
+  }
+  if (options.proxies || (options.hostnames && !options.network_command.empty())) {
+    lab.start_network();
+  }
+  try {
+    lab.cluster_ = std::make_unique<Cluster>(cluster_options(options, lab.network_, lab.progress_));
+  } catch (...) {
+    send_signal(lab.network_.process, SIGKILL);
+    throw;
   }
   return lab;
+}
+
+void Lab::start_network() {
+  const auto log = options_.dir / LabNetwork::log_name;
+  auto command = options_.network_command;
+  command.push_back(options_.dir.string());
+  Process process({.command = std::move(command),
+                   .working_dir = options_.dir,
+                   .log_file = log,
+                   .lifetime = options_.lifetime});
+  network_.process = process.id();
+  const LabStateFile file(options_.dir);
+  file.update(network_);
+  std::string dns;
+  const auto answers = [&] {
+    if (!process.running()) {
+      throw Error(fmt::format("the lab's proxies and DNS did not start:\n{}", tail_of(log)));
+    }
+    try {
+      dns = LabNetwork(options_.dir).dns_address().to_string();
+    } catch (const Error&) {
+      return false;
+    }
+    return true;
+  };
+  wait_until(answers, milliseconds(10000), "the lab's proxies and DNS to answer");
+  if (options_.hostnames) network_.dns_servers = dns;
+  file.update(network_);
+  network_process_.emplace(std::move(process));
 }
 
 Lab Lab::open(const fs::path& dir, Progress progress) {
@@ -149,11 +197,14 @@ Lab Lab::open(const fs::path& dir, Progress progress) {
   auto state = LabStateFile(folder).read();
   Lab lab;
   lab.options_ = state.options;
+  lab.progress_ = std::move(progress);
+  lab.network_ = state.network;
   if (lab.options_.sentinels > 0) {
     lab.sentinels_ =
-        std::make_unique<SentinelSet>(sentinel_options(lab.options_, progress), state.nodes);
+        std::make_unique<SentinelSet>(sentinel_options(lab.options_, lab.progress_), state.nodes);
   } else {
-    lab.cluster_ = std::make_unique<Cluster>(cluster_options(lab.options_, progress), state.nodes);
+    lab.cluster_ = std::make_unique<Cluster>(
+        cluster_options(lab.options_, lab.network_, lab.progress_), state.nodes);
   }
   return lab;
 }
@@ -163,7 +214,9 @@ void Lab::down(const fs::path& dir, Progress progress) {
   if (!LabStateFile(folder).exists()) {
     throw Error(fmt::format("there is no lab in {}", folder.string()));
   }
-  const auto running = running_in(folder);
+  auto running = running_in(folder);
+  const auto servers = running.size();
+  running.push_back(LabStateFile(folder).read().network.process);
   for (const auto& process : running)
     send_signal(process, SIGKILL);
   wait_until([&] { return std::none_of(running.begin(), running.end(), is_running); },
@@ -174,11 +227,19 @@ void Lab::down(const fs::path& dir, Progress progress) {
   LabStateFile(folder).remove();
   std::error_code not_empty;
   fs::remove(folder, not_empty);  // only if it is empty: somebody may keep notes there
-  if (progress) progress(fmt::format("{} servers ended", running.size()));
+  if (progress) progress(fmt::format("{} servers ended", servers));
 }
 
 std::string Lab::uri() const {
-  return cluster_ ? cluster_->uri() : sentinels_->uri();
+  if (!cluster_) return sentinels_->uri();
+  std::string uri = cluster_->uri();
+  if (!options_.hostnames || !network_.dns_servers.empty()) return uri;
+  // A client learns the names from the cluster, and their addresses too.
+  for (const auto& node : cluster_->state()) {
+    const auto at = uri.find(node.hostname);
+    if (at != std::string::npos) uri.replace(at, node.hostname.size(), node.address.host);
+  }
+  return uri;
 }
 
 std::string Lab::description() const {
@@ -192,7 +253,8 @@ std::string Lab::description() const {
     text += fmt::format(", 1 primary, {} replicas, {} sentinels", options_.replicas,
                         options_.sentinels);
   }
-  return text + (options_.tls ? ", TLS" : "");
+  return text + (options_.tls ? ", TLS" : "") + (options_.proxies ? ", proxies" : "") +
+         (network_.dns_servers.empty() ? "" : ", DNS on " + network_.dns_servers);
 }
 
 std::vector<LabNode> Lab::status() const {
@@ -223,9 +285,26 @@ std::vector<LabNode> Lab::cluster_status() const {
       node.id = found->id;
       node.trouble = found->in_trouble ? "fail" : link_trouble(cluster_->server(index));
     }
+    if (options_.proxies) node.proxy = cluster_->client_address(index);
     all.push_back(std::move(node));
   }
+  if (network_.process.pid != 0) add_network_status(all);
   return all;
+}
+
+void Lab::add_network_status(std::vector<LabNode>& nodes) const {
+  std::map<std::string, LabNetworkNode> seen;
+  try {
+    seen = LabNetwork(options_.dir).nodes();
+  } catch (const Error&) {
+    for (auto& node : nodes)
+      node.trouble += node.trouble.empty() ? "no proxy or DNS" : ", no proxy or DNS";
+    return;
+  }
+  for (auto& node : nodes) {
+    node.cut = seen[node.name].cut;
+    node.record = seen[node.name].record;
+  }
 }
 
 std::vector<LabNode> Lab::sentinel_status() const {
@@ -328,6 +407,40 @@ void Lab::migrate(int first, int last, std::string_view to, bool legacy) {
 std::string Lab::failover(std::string_view node) {
   if (cluster_) return cluster_->server(cluster_->failover(cluster_node(node))).name();
   return sentinels_->server(sentinels_->failover()).name();
+}
+
+LabNetwork Lab::network(std::string_view command) const {
+  if (network_.process.pid != 0) return LabNetwork(options_.dir);
+  throw Error(fmt::format("{} needs a lab that was made with names or proxies", command));
+}
+
+void Lab::cut(std::string_view node) {
+  const auto name = need_cluster("cut").server(cluster_node(node)).name();
+  network("cut").cut(name);
+  if (progress_) progress_(fmt::format("{}: its proxy swallows everything", name));
+}
+
+void Lab::heal(std::string_view node) {
+  const auto name = need_cluster("heal").server(cluster_node(node)).name();
+  network("heal").heal(name);
+  if (progress_) progress_(fmt::format("{}: its proxy has no fault", name));
+}
+
+void Lab::reset_connections(std::string_view node) {
+  const auto name = need_cluster("reset-connections").server(cluster_node(node)).name();
+  network("reset-connections").reset_connections(name);
+  if (progress_) progress_(fmt::format("{}: its connections were reset", name));
+}
+
+std::string Lab::record(std::string_view node) const {
+  const auto name = need_cluster("dns").server(cluster_node(node)).name();
+  return network("dns").nodes()[name].record;
+}
+
+void Lab::set_record(std::string_view node, std::vector<std::string> answer) {
+  const auto& server = need_cluster("dns").server(cluster_node(node));
+  if (answer == std::vector<std::string>{"real"}) answer = {server.address().host};
+  network("dns").set_record(server.name(), answer);
 }
 
 void Lab::wait_ready() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kit/cluster.hpp"
+#include "kit/lab_network.hpp"
 #include "kit/sentinel.hpp"
 
 namespace slotwise::kit {
@@ -21,6 +22,7 @@ struct LabOptions {
   int sentinels = 0;  ///< more than 0: a sentinel set (primaries must be 1), no cluster
   bool tls = false;
   bool hostnames = false;  ///< cluster only: nN.lab.test; implies own_addresses
+  bool proxies = false;    ///< cluster only: clients are led through a FaultProxy for each node
   bool own_addresses = false;
   bool appendonly = false;
   milliseconds node_timeout{2000};
@@ -29,6 +31,15 @@ struct LabOptions {
   std::vector<ConfigLine> config{};
   Lifetime lifetime = Lifetime::detached;  ///< with_test: everything ends with this process
   std::filesystem::path servers{};         ///< a bin folder; empty: ServerBinaries::find()
+  /// A command that calls serve_lab_network() with the word that is put behind it, the folder. It
+  /// runs the proxies and the DNS with the names; empty: there are neither.
+  std::vector<std::string> network_command{};
+};
+
+/// The process with the lab's proxies and DNS; a pid of 0: there is none.
+struct LabNetworkState {
+  ProcessId process{};
+  std::string dns_servers{};  ///< its DNS; empty: the lab's nodes have no names
 };
 
 struct LabNode {
@@ -43,6 +54,9 @@ struct LabNode {
   int slot_total = 0;
   std::string id{};       ///< cluster node id
   std::string trouble{};  ///< "fail", "link down" ...; empty if well
+  Address proxy{};        ///< port 0: none
+  bool cut = false;       ///< the proxy swallows everything
+  std::string record{};   ///< what the DNS says of its hostname: "127.3.4.1", "nxdomain" ...
 };
 
 /// All methods throw kit::Error. Any number of processes may work on one folder at a time: the
@@ -66,6 +80,7 @@ class Lab {
   Lab& operator=(Lab&&) noexcept;
   ~Lab();
 
+  /// That a client can use as it is: with names only if the lab has a DNS that knows them.
   std::string uri() const;
   std::vector<LabNode> status() const;
   std::string description() const;  ///< "valkey 9.1.2, 3 primaries, 3 replicas, TLS"
@@ -73,6 +88,7 @@ class Lab {
   /// Node by name, id or address. Signal as number; see signal_number().
   void kill(std::string_view node, int signal = SIGKILL);
   /// An empty host or a port of 0 in the address stay as they are.
+  /// The DNS keeps the record that it has.
   void restart(std::string_view node, std::optional<Address> address = std::nullopt);
   /// An address for restart() that nobody uses.
   Address spare_address();
@@ -84,12 +100,25 @@ class Lab {
   std::string failover(std::string_view node = {});
   void wait_ready() const;
 
+  /// A node's proxy: swallow everything, no fault any more, RST to all connections.
+  void cut(std::string_view node);
+  void heal(std::string_view node);
+  void reset_connections(std::string_view node);
+  /// What the DNS says of the node's name: "127.3.4.1", "127.3.4.1 ::1", "nxdomain", "silent" ...
+  std::string record(std::string_view node) const;
+  /// IP addresses, or one word: real (the node's present address), nxdomain, servfail, empty,
+  /// silent.
+  void set_record(std::string_view node, std::vector<std::string> answer);
+
   /// Null where it is the other kind.
   Cluster* cluster() noexcept { return cluster_.get(); }
   SentinelSet* sentinel_set() noexcept { return sentinels_.get(); }
 
  private:
   Lab() = default;
+  void start_network();
+  LabNetwork network(std::string_view command) const;
+  void add_network_status(std::vector<LabNode>& nodes) const;
   Cluster& need_cluster(std::string_view command) const;
   std::size_t cluster_node(std::string_view name) const;
   Server& sentinel_node(std::string_view name) const;
@@ -97,6 +126,9 @@ class Lab {
   std::vector<LabNode> sentinel_status() const;
 
   LabOptions options_;
+  Progress progress_;
+  LabNetworkState network_;
+  std::optional<Process> network_process_;  // of a lab that ends with this process
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<SentinelSet> sentinels_;
 };

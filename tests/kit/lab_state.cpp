@@ -33,33 +33,14 @@ class Lock {
   int fd_;
 };
 
-json to_json(const NodeState& node) {
-  return {{"name", node.name},
-          {"host", node.address.host},
-          {"port", node.address.port},
-          {"bus_port", node.bus_port},
-          {"hostname", node.hostname},
-          {"pid", node.process.pid},
-          {"start_time", node.process.start_time},
-          {"removed", node.removed}};
-}
-
-NodeState node_from(const json& from) {
-  return {.name = from.at("name"),
-          .address = {.host = from.at("host"), .port = from.at("port")},
-          .bus_port = from.at("bus_port"),
-          .hostname = from.at("hostname"),
-          .process = {.pid = from.at("pid"), .start_time = from.at("start_time")},
-          .removed = from.at("removed")};
-}
-
-json to_json(const LabOptions& options) {
+json options_to_json(const LabOptions& options) {
   return {{"primaries", options.primaries},
           {"replicas", options.replicas},
           {"sentinels", options.sentinels},
           {"tls", options.tls},
           {"hostnames", options.hostnames},
           {"own_addresses", options.own_addresses},
+          {"proxies", options.proxies},
           {"appendonly", options.appendonly},
           {"node_timeout_ms", options.node_timeout.count()},
           {"user", options.user},
@@ -76,6 +57,7 @@ LabOptions options_from(const json& from) {
   options.tls = from.at("tls");
   options.hostnames = from.at("hostnames");
   options.own_addresses = from.at("own_addresses");
+  options.proxies = from.at("proxies");
   options.appendonly = from.at("appendonly");
   options.node_timeout = milliseconds(from.at("node_timeout_ms").get<std::int64_t>());
   options.user = from.at("user");
@@ -85,7 +67,40 @@ LabOptions options_from(const json& from) {
   return options;
 }
 
+json network_to_json(const LabNetworkState& network) {
+  return {{"pid", network.process.pid},
+          {"start_time", network.process.start_time},
+          {"dns_servers", network.dns_servers}};
+}
+
+LabNetworkState network_from(const json& from) {
+  return {.process = {.pid = from.at("pid"), .start_time = from.at("start_time")},
+          .dns_servers = from.at("dns_servers")};
+}
+
 }  // namespace
+
+void to_json(json& to, const NodeState& node) {
+  to = {{"name", node.name},
+        {"host", node.address.host},
+        {"port", node.address.port},
+        {"bus_port", node.bus_port},
+        {"proxy_port", node.proxy_port},
+        {"hostname", node.hostname},
+        {"pid", node.process.pid},
+        {"start_time", node.process.start_time},
+        {"removed", node.removed}};
+}
+
+void from_json(const json& from, NodeState& node) {
+  node = {.name = from.at("name"),
+          .address = {.host = from.at("host"), .port = from.at("port")},
+          .bus_port = from.at("bus_port"),
+          .proxy_port = from.at("proxy_port"),
+          .hostname = from.at("hostname"),
+          .process = {.pid = from.at("pid"), .start_time = from.at("start_time")},
+          .removed = from.at("removed")};
+}
 
 bool LabStateFile::exists() const {
   return fs::exists(file());
@@ -104,8 +119,8 @@ LabState LabStateFile::read_locked() const {
     LabState state;
     state.options = options_from(all.at("options"));
     state.options.dir = dir_;
-    for (const auto& node : all.at("nodes"))
-      state.nodes.push_back(node_from(node));
+    state.network = network_from(all.at("network"));
+    state.nodes = all.at("nodes").get<std::vector<NodeState>>();
     return state;
   } catch (const json::exception& error) {
     throw Error(fmt::format("{} is not a lab's state: {}", file().string(), error.what()));
@@ -118,10 +133,9 @@ void LabStateFile::write(const LabState& state) const {
 }
 
 void LabStateFile::write_locked(const LabState& state) const {
-  json nodes = json::array();
-  for (const auto& node : state.nodes)
-    nodes.push_back(to_json(node));
-  const json all = {{"options", to_json(state.options)}, {"nodes", std::move(nodes)}};
+  const json all = {{"options", options_to_json(state.options)},
+                    {"network", network_to_json(state.network)},
+                    {"nodes", state.nodes}};
   const auto next = dir_ / "lab.json.new";
   std::ofstream out(next, std::ios::trunc);
   fs::permissions(next, fs::perms::owner_read | fs::perms::owner_write);  // it has the password
@@ -144,9 +158,17 @@ void LabStateFile::update(const NodeState& node) const {
   write_locked(state);
 }
 
+void LabStateFile::update(const LabNetworkState& network) const {
+  const Lock lock(dir_);
+  auto state = read_locked();
+  state.network = network;
+  write_locked(state);
+}
+
 void LabStateFile::remove() const {
   std::error_code ignored;
-  for (const char* name : {"lab.json", "lab.json.new", ".lab.lock"}) {
+  for (const char* name :
+       {"lab.json", "lab.json.new", ".lab.lock", LabNetwork::socket_name, LabNetwork::log_name}) {
     fs::remove(dir_ / name, ignored);
   }
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
 
@@ -13,8 +14,12 @@ namespace slotwise::kit {
 /// What a later process needs to take a lab up again.
 struct LabState {
   LabOptions options;
+  LabNetworkState network;
   std::vector<NodeState> nodes;
 };
+
+void to_json(nlohmann::json& to, const NodeState& node);
+void from_json(const nlohmann::json& from, NodeState& node);
 
 /// DIR/lab.json, read and replaced (never written in place) under a lock on DIR/.lab.lock, so that
 /// several commands may work on one lab.
@@ -29,6 +34,7 @@ class LabStateFile {
   void write(const LabState& state) const;
   /// Adds the node, or replaces the one of its name.
   void update(const NodeState& node) const;
+  void update(const LabNetworkState& network) const;
   void remove() const;
 
  private:

@@ -1,6 +1,12 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -32,7 +38,18 @@ class LabFolder {
     return run_cli(args, {}, 90s);
   }
   nlohmann::json status() const { return nlohmann::json::parse(run({"status", "--json"}).out); }
-  bool anything_runs() const { return !kit::servers_working_in(path()).empty(); }
+  bool anything_runs() const { return !kit::servers_working_in(path()).empty() || network_runs(); }
+  /// The process with the proxies and the DNS.
+  bool network_runs() const {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+      std::string words{std::istreambuf_iterator<char>(file), {}};
+      std::replace(words.begin(), words.end(), '\0', ' ');
+      if (words.find(fmt::format(" lab network --dir {} ", path())) != std::string::npos)
+        return true;
+    }
+    return false;
+  }
 
  private:
   kit::TempDir dir_{"cli-lab"};
@@ -86,12 +103,70 @@ TEST_CASE("lab: servers outlive the command, and everything can happen to them")
   CHECK_FALSE(lab.anything_runs());
 }
 
+TEST_CASE("lab: names and proxies outlive the command too") {
+  const LabFolder lab;
+  const CliResult up =
+      lab.run({"up", "--primaries", "3", "--replicas", "0", "--tls", "--hostnames", "--proxies"});
+  INFO(up.err);
+  REQUIRE(up.status == 0);
+  const std::string uri = lines_of(up.out)[0];
+  CHECK(uri.starts_with("valkeys+cluster://n1.lab.test:"));
+  CHECK(uri.find("&dns_servers=127.0.0.1:") != std::string::npos);
+  const auto set = [&](const char* timeout) {
+    return run_cli({"exec", "--uri", uri + "&timeout=" + timeout, "SET", "foo", "v"});
+  };
+  CHECK(set("10s").out == "OK\n");
+  auto status = lab.status();
+  CHECK(status["uri"] == uri);
+  const std::string seeds = uri.substr(uri.rfind('/', uri.find('?')) + 1);
+  const std::string port = seeds.substr(seeds.find(':') + 1, 5);
+  CHECK(node(status, "n1")["proxy"].get<std::string>().ends_with(":" + port));
+  CHECK_FALSE(node(status, "n1")["address"].get<std::string>().ends_with(":" + port));
+
+  // foo is in slot 12182, at n3.
+  CHECK(lab.run({"cut", "n3"}).status == 0);
+  CHECK(node(lab.status(), "n3")["cut"] == true);
+  CHECK(set("1s").status == 1);
+  CHECK(lab.run({"heal", "n3"}).status == 0);
+  CHECK(node(lab.status(), "n3")["cut"] == false);
+  CHECK(set("10s").out == "OK\n");
+  CHECK(lab.run({"reset-connections", "n3"}).status == 0);
+  CHECK(lab.run({"cut", "n9"}).status == 1);
+
+  // Another address, but DNS keeps the old one: the map's own ip leads to the node.
+  const std::string old = lab.run({"dns", "n3"}).out;
+  CHECK(lab.run({"restart", "n3", "--address", "new"}).status == 0);
+  CHECK(lab.run({"dns", "n3"}).out == old);
+  CHECK(set("20s").out == "OK\n");
+  const std::string now = lab.run({"dns", "n3", "real"}).out;
+  CHECK(now != old);
+  CHECK(node(lab.status(), "n3")["proxy"] == lines_of(now)[0] + ":" + port);
+  CHECK(lab.run({"dns", "n3", "nxdomain"}).out == "nxdomain\n");
+  CHECK(lab.run({"dns", "n3", "127.0.0.1", "::1"}).out == "127.0.0.1 ::1\n");
+  CHECK(lab.run({"dns", "n3", "nowhere"}).status == 1);
+
+  CHECK(lab.network_runs());
+  CHECK(lab.run({"down"}).status == 0);
+  CHECK_FALSE(lab.anything_runs());
+  CHECK_FALSE(std::filesystem::exists(lab.path()));
+}
+
+TEST_CASE("lab: without names and proxies there is nothing to cut") {
+  const LabFolder lab;
+  CHECK(lab.run({"up", "--primaries", "1", "--sentinels", "1", "--proxies"}).status == 2);
+  REQUIRE(lab.run({"up", "--primaries", "1", "--replicas", "0"}).status == 0);
+  CHECK_FALSE(lab.network_runs());
+  CHECK(lab.run({"cut", "n1"}).status == 1);
+  CHECK(lab.run({"dns", "n1"}).status == 1);
+}
+
 TEST_CASE("lab: Ctrl-C ends the servers of a command in the foreground") {
   const LabFolder lab;
-  CliProcess up(
-      {"lab", "up", "--dir", lab.path(), "--primaries", "1", "--replicas", "0", "--foreground"});
+  CliProcess up({"lab", "up", "--dir", lab.path(), "--primaries", "1", "--replicas", "0",
+                 "--proxies", "--foreground"});
   REQUIRE(up.wait_for("valkey+cluster://", 30s));
   CHECK(lab.anything_runs());
+  CHECK(lab.network_runs());
   up.signal(SIGINT);
   CHECK(up.finish(20s).status == 0);
   CHECK_FALSE(lab.anything_runs());
@@ -99,7 +174,7 @@ TEST_CASE("lab: Ctrl-C ends the servers of a command in the foreground") {
 
 TEST_CASE("lab: Ctrl-C while it starts leaves nothing") {
   const LabFolder lab;
-  CliProcess up({"lab", "up", "--dir", lab.path(), "--detach"});
+  CliProcess up({"lab", "up", "--dir", lab.path(), "--proxies", "--detach"});
   (void)up.wait_for("started", 10s, true);
   up.signal(SIGINT);
   CHECK(up.finish(30s).status == 1);

@@ -24,7 +24,10 @@ const kit::Reply& entry_of(const kit::Reply& slots, const std::string& id) {
 }
 
 kit::Connection connect_as_client(const kit::Cluster& cluster, std::size_t node) {
-  return kit::Connection(cluster.client_address(node), cluster.server(node).connection_options());
+  auto options = cluster.server(node).connection_options();
+  options.connect_limit = 500ms;
+  options.command_limit = 500ms;
+  return kit::Connection(cluster.client_address(node), std::move(options));
 }
 
 }  // namespace
