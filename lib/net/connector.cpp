@@ -279,8 +279,9 @@ void Connector::Race::on_deadline() {
   for (auto& attempt : attempts_) {
     if (attempt->at == Attempt::stage::over) continue;
     lost(*attempt, errc::timed_out,
-         attempt->at == Attempt::stage::tcp ? "no answer to the TCP connect"
-                                            : "no end of the TLS handshake",
+         attempt->at == Attempt::stage::tcp
+             ? "no answer to the TCP connect"
+             : "no end of the TLS handshake; does that port speak TLS?",
          0);
   }
   if (resolving_ && !resolve_error_) {
