@@ -1,0 +1,104 @@
+// What the doctor knows of a deployment before it judges: plain values, no opinions.
+//
+// Thread rule: plain values; use them from one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <slotwise/config.hpp>
+
+namespace slotwise::cli {
+
+/// A value, or the reason why it is not known.
+struct Setting {
+  std::optional<std::string> value;
+  std::string why_not;
+};
+
+/// One line of CLUSTER NODES.
+struct Member {
+  std::string id;
+  std::string ip;
+  std::uint16_t port = 0;
+  std::string hostname;  ///< announced; mostly empty
+  std::set<std::string> flags;
+  std::string primary_id;  ///< of a replica
+  bool link_up = true;     ///< the bus link of the node whose view this is
+  std::vector<std::pair<int, int>> slots;
+  int open_slots = 0;  ///< being migrated or imported slot by slot
+
+  bool has(const char* flag) const { return flags.contains(flag); }
+  bool is_primary() const { return has("master"); }
+  std::string address() const;
+};
+
+/// What one node said.
+struct NodeFacts {
+  std::string id;  ///< as the client's topology has it; empty where the server does not say
+  std::string endpoint;
+  std::string trouble;  ///< why it does not answer; empty: it does
+  std::map<std::string, std::string, std::less<>> info;
+  std::string info_trouble;               ///< why INFO is not known
+  std::map<std::string, Setting> config;  ///< by name, for each that was asked for
+  std::map<std::string, std::string, std::less<>> cluster_info;
+  std::vector<Member> view;        ///< its CLUSTER NODES
+  std::set<std::string> commands;  ///< of those that were asked for, what it has
+  bool commands_known = false;
+
+  bool answers() const noexcept { return trouble.empty(); }
+  /// A field of INFO; empty if it is not known.
+  std::string_view field(std::string_view name) const;
+  std::optional<std::uint64_t> number(std::string_view name) const;
+  /// A setting's value; empty if it is not known.
+  std::optional<std::string> setting(const std::string& name) const;
+};
+
+/// A host name by which clients reach a node.
+struct NameFacts {
+  std::string name;
+  std::optional<std::chrono::seconds> ttl;  ///< the shortest of its addresses
+  std::string why_not;
+};
+
+struct Facts {
+  Mode mode = Mode::cluster;
+  std::vector<Endpoint> seeds;               ///< as the URI names them
+  std::chrono::milliseconds call_timeout{};  ///< of the URI
+  std::vector<NodeFacts> nodes;
+  std::vector<NameFacts> names;
+};
+
+/// The settings and commands that the checks look at.
+inline constexpr const char* asked_settings[] = {
+    "appendonly",
+    "save",
+    "cluster-node-timeout",
+    "cluster-require-full-coverage",
+    "cluster-replica-no-failover",
+    "cluster-databases",
+    "maxmemory",
+    "maxmemory-policy",
+};
+inline constexpr const char* asked_commands[] = {
+    "cluster|migrateslots",
+    "cluster|migration",
+    "cluster|slot-stats",
+    "spublish",
+};
+
+/// "name:value" lines, as INFO and CLUSTER INFO have them; other lines are passed over.
+std::map<std::string, std::string, std::less<>> parse_info(std::string_view text);
+/// CLUSTER NODES; lines that make no sense are passed over.
+std::vector<Member> parse_members(std::string_view text);
+/// "ip=127.0.0.1,port=7001,state=online": what `name` is; empty if it is not there.
+std::string_view part_of(std::string_view text, std::string_view name);
+
+}  // namespace slotwise::cli

@@ -1,0 +1,18 @@
+// Asks the nodes of a deployment what the doctor wants to know. Changes nothing.
+//
+// Thread rule: use it from one thread.
+#pragma once
+
+#include <chrono>
+
+#include <slotwise/client.hpp>
+
+#include "cli/doctor/facts.hpp"
+
+namespace slotwise::cli {
+
+/// Waits for each node for `limit` at most, for all of them at once. What a node does not tell is
+/// itself a fact. `config` is what the client was made from.
+Facts gather(const Client& client, const Config& config, std::chrono::milliseconds limit);
+
+}  // namespace slotwise::cli
