@@ -139,6 +139,7 @@ void Link::dial() {
   state_ = State::connecting;
   wanted_ = false;
   settings_ = source_.link_settings(*this);
+  settings_.endpoint.avoid = strangers_;
   last_progress_ = loop_.refresh_now();
   connect_deadline_ = last_progress_ + settings_.connect_timeout;
   schedule(std::min(connect_deadline_, earliest_deadline_));
@@ -175,6 +176,8 @@ void Link::step_handshake(const Reply& reply) {
     case Handshake::State::failed: {
       const Error why = handshake_->error();
       if (why.code() == ErrorCode::auth_failed && dial_with_fresh_credentials()) return;
+      // DNS may name the old address for a while: what the cluster announced gets its chance.
+      if (why.code() == ErrorCode::wrong_node) strangers_.push_back(stream_.peer());
       return fail(why);
     }
     case Handshake::State::done:
@@ -196,6 +199,7 @@ bool Link::dial_with_fresh_credentials() {
 void Link::become_ready() {
   state_ = State::ready;
   credentials_refreshed_ = false;
+  strangers_.clear();
   note_round_trip(loop_.now() - std::exchange(asked_at_, TimePoint()));
   node_id_ = handshake_->node_id();
   zone_ = handshake_->availability_zone();

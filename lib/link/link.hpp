@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/backoff.hpp"
 #include "link/call.hpp"
@@ -177,9 +178,10 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   TimePoint pause_until_{};
   TimePoint stall_told_{};  // when the owner was last told that calls wait for the connection
   milliseconds silence_override_{-1};
-  int failures_ = 0;                    // connects in a row that failed
-  bool credentials_refreshed_ = false;  // since the last connection that became ready
-  TimePoint asked_at_{};                // of the handshake or PING whose answer is to be timed
+  int failures_ = 0;                     // connects in a row that failed
+  std::vector<net::address> strangers_;  // answered as another node since the last one that did not
+  bool credentials_refreshed_ = false;   // since the last connection that became ready
+  TimePoint asked_at_{};                 // of the handshake or PING whose answer is to be timed
   std::chrono::microseconds round_trip_{0};
   std::string node_id_;
   std::string zone_;
