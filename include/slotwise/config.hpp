@@ -124,8 +124,8 @@ struct SLOTWISE_API Config {
 
   /// Reads `valkey://`, `valkeys://` (TLS), `valkey+cluster://`, `valkeys+cluster://`,
   /// `valkey+sentinel://...`, `valkeys+sentinel://`, the same with `redis`/`rediss`. Options in
-  /// the query: timeout, attempt_timeout, connect_timeout, refresh_interval (with units: `500ms`,
-  /// `5s`, `1m`), protocol, client_name, db, read_from, dns_servers, ca, cert, key, server_name,
+  /// the query have the names of the fields above, durations a unit (`500ms`, `5s`, `1m`); shorter
+  /// are db (database), ca, ca_dir, cert, key, key_password, server_name (of `tls`),
   /// sentinel_user, sentinel_password. Throws Error(invalid_argument) that names the part and the
   /// mend; a password never appears in it.
   static Config parse(std::string_view uri);
