@@ -1,4 +1,5 @@
-// Making a cluster and looking at it. Waiting is in cluster_wait.cpp, change in cluster_change.cpp.
+// Making a cluster and looking at it. Waiting is in cluster_wait.cpp, change in cluster_change.cpp,
+// proxies, names and URIs in cluster_network.cpp.
 #include "kit/cluster.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 
 #include "kit/cluster_node.hpp"
 #include "kit/error.hpp"
-#include "kit/uri.hpp"
 
 namespace slotwise::kit {
 
@@ -159,18 +159,6 @@ std::size_t Cluster::add_node() {
   give_network(*node);
   nodes_.push_back(std::move(node));
   return index;
-}
-
-/// Its proxy and its name.
-void Cluster::give_network(Node& node) const {
-  const auto address = node.server->address();
-  if (node.proxy_number != 0 && !options_.proxies_elsewhere) {
-    node.proxy = std::make_unique<FaultProxy>(
-        address, FaultProxyOptions{.host = address.host, .port = node.proxy_number});
-  }
-  if (options_.dns && !node.hostname.empty()) {
-    options_.dns->set(node.hostname, {.ips = {address.host}});
-  }
 }
 
 void Cluster::start_nodes(const std::vector<std::size_t>& which) {
@@ -449,41 +437,6 @@ int Cluster::slot_of(std::string_view key) const {
 
 std::size_t Cluster::owner_of_key(std::string_view key) const {
   return owner_of(slot_of(key));
-}
-
-Address Cluster::client_address(std::size_t index) const {
-  const auto& node = at(index);
-  auto address = node.server->address();
-  if (node.proxy_number != 0) address.port = node.proxy_number;
-  return address;
-}
-
-FaultProxy& Cluster::proxy(std::size_t index) const {
-  const auto& node = at(index);
-  if (node.proxy) return *node.proxy;
-  throw Error(fmt::format("{} has no proxy here", node.name));
-}
-
-std::string Cluster::uri() const {
-  return uri(members());
-}
-
-std::string Cluster::uri(const std::vector<std::size_t>& seeds) const {
-  UriParts parts{.scheme = "cluster",
-                 .tls = options_.tls,
-                 .user = options_.user,
-                 .password = options_.password};
-  if (ca_) parts.options.emplace_back("ca", ca_->ca_file().string());
-  if (!options_.dns_servers.empty() && options_.hostnames) {
-    parts.options.emplace_back("dns_servers", options_.dns_servers);
-  }
-  for (const auto index : seeds) {
-    const auto& name = at(index).hostname;
-    const auto address = client_address(index);
-    parts.hosts.push_back(name.empty() ? address.to_string()
-                                       : fmt::format("{}:{}", name, address.port));
-  }
-  return make_uri(parts);
 }
 
 }  // namespace slotwise::kit

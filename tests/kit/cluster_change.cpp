@@ -97,14 +97,6 @@ Address Cluster::spare_address() {
   return {"127.0.0.1", spare_ports_.back().number()};
 }
 
-void Cluster::update_dns(std::size_t index) {
-  const auto& node = at(index);
-  if (!options_.dns || node.hostname.empty()) throw Error("the cluster has no names in a DNS");
-  const auto host = node.server->address().host;
-  options_.dns->set(node.hostname, {.ips = {host}});
-  say(fmt::format("DNS: {} is {}", node.hostname, host));
-}
-
 void Cluster::meet_again() {
   meet(running_members());
 }
