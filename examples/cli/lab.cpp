@@ -9,7 +9,6 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,6 +19,7 @@
 #include "cli/core/interrupt.hpp"
 #include "cli/core/screen.hpp"
 #include "cli/core/table.hpp"
+#include "cli/lab_work.hpp"
 #include "kit/error.hpp"
 #include "kit/lab.hpp"
 
@@ -28,11 +28,6 @@ namespace slotwise::cli {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// Progress goes to standard error, so that standard output is for programs to read.
-void say(const std::string& text) {
-  Screen(STDERR_FILENO).line("  " + text, Tone::dim);
-}
 
 class Interrupted : public std::exception {
  public:
@@ -95,6 +90,11 @@ int run_up(const UpOptions& options) {
   return exit_ok;
 }
 
+std::string with_fault(const kit::LabNode& node) {
+  const std::string proxy = node.proxy.to_string();
+  return node.fault.empty() ? proxy : fmt::format("{} ({})", proxy, node.fault);
+}
+
 std::string status_text(const kit::Lab& lab) {
   const std::vector<kit::LabNode> nodes = lab.status();
   const bool names =
@@ -117,7 +117,7 @@ std::string status_text(const kit::Lab& lab) {
     std::vector<std::string> cells{node.name, node.address.to_string()};
     if (names) cells.push_back(node.hostname);
     if (records) cells.push_back(node.record);
-    if (proxies) cells.push_back(node.proxy.to_string() + (node.cut ? " cut" : ""));
+    if (proxies) cells.push_back(with_fault(node));
     cells.push_back(node.pid > 0 ? std::to_string(node.pid) : "-");
     cells.insert(cells.end(), {node.state, node.role, node.follows});
     cells.push_back(node.slot_total > 0 ? std::to_string(node.slot_total) : "");
@@ -142,7 +142,7 @@ std::string status_json(const kit::Lab& lab) {
                      {"id", node.id},
                      {"trouble", node.trouble},
                      {"proxy", node.proxy.port == 0 ? "" : node.proxy.to_string()},
-                     {"cut", node.cut},
+                     {"fault", node.fault},
                      {"dns", node.record}});
   }
   const nlohmann::ordered_json out{
@@ -192,36 +192,6 @@ int signal_of(std::string name) {
   } catch (const kit::Error& error) {
     throw UsageError(fmt::format("--signal: {}", error.what()));
   }
-}
-
-/// What the small subcommands have on their command lines.
-struct LabArguments {
-  std::string dir;
-  std::string node;
-  std::string signal = "KILL";
-  std::string address;
-  std::string slots;
-  std::vector<std::string> answer;
-  int count = 0;
-  bool legacy = false;
-  bool json = false;
-};
-
-using LabWork = std::function<void(kit::Lab&, const LabArguments&)>;
-
-/// Adds `lab NAME`, which opens the lab and does the work on it.
-CLI::App& add_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArguments>& arguments,
-                   const std::string& name, const std::string& help, LabWork work) {
-  CLI::App* command = lab.add_subcommand(name, help);
-  command->add_option("--dir", arguments->dir, "Folder of the lab")->required()->type_name("D");
-  command->final_callback([arguments, work = std::move(work), &action] {
-    action = [arguments, work] {
-      kit::Lab open = kit::Lab::open(arguments->dir, say);
-      work(open, *arguments);
-      return exit_ok;
-    };
-  });
-  return *command;
 }
 
 void add_up(CLI::App& lab, Action& action) {
@@ -290,51 +260,15 @@ void add_node_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArgum
   restart.add_option("--address", a->address, "IP:PORT, or \"new\" for one that is free")
       ->type_name("A");
 
+  add_work(lab, action, a, "meet", "Introduce all nodes to each other again",
+           [](kit::Lab& open, const LabArguments&) { open.meet(); })
+      .footer("Needed after all nodes moved at once: none knows another's new address then.");
+
   CLI::App& failover =
       add_work(lab, action, a, "failover", "Make a replica the primary, in good order",
                [](kit::Lab& open, const LabArguments& args) { (void)open.failover(args.node); });
   failover.add_option("NODE", a->node, "The primary, or the replica that is to rule")
       ->type_name("NODE");
-}
-
-void add_network_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArguments>& a) {
-  CLI::App& cut = add_work(lab, action, a, "cut", "Let a node's proxy swallow everything",
-                           [](kit::Lab& open, const LabArguments& args) { open.cut(args.node); });
-  cut.footer(
-      "As if the cable were cut: nothing is closed, nothing comes back. The node's replication is\n"
-      "cut as well; the cluster bus is not, so that nobody fails over.");
-  CLI::App& heal = add_work(lab, action, a, "heal", "End what 'cut' began",
-                            [](kit::Lab& open, const LabArguments& args) { open.heal(args.node); });
-  CLI::App& reset = add_work(
-      lab, action, a, "reset-connections", "Reset the connections that go through a node's proxy",
-      [](kit::Lab& open, const LabArguments& args) { open.reset_connections(args.node); });
-  CLI::App& dns = add_work(lab, action, a, "dns", "Show or set what DNS says of a node's name",
-                           [](kit::Lab& open, const LabArguments& args) {
-                             if (!args.answer.empty()) open.set_record(args.node, args.answer);
-                             Screen(STDOUT_FILENO).line(open.record(args.node));
-                           });
-  for (CLI::App* command : {&cut, &heal, &reset, &dns}) {
-    command->add_option("NODE", a->node, "Name (n1), id or address")->required()->type_name("NODE");
-  }
-  dns.add_option("ANSWER", a->answer,
-                 "Addresses, or one of: real (where the node is now), nxdomain, servfail, empty, "
-                 "silent")
-      ->type_name("ANSWER");
-  dns.footer("'lab restart' leaves the record as it is, however the node's address changes.");
-}
-
-/// The process that `lab up` starts for its proxies and DNS.
-void add_network(CLI::App& lab, Action& action) {
-  auto dir = std::make_shared<std::string>();
-  CLI::App* network = lab.add_subcommand("network", "Run the proxies and the DNS of a lab");
-  network->group("");  // not for people
-  network->add_option("--dir", *dir, "Folder of the lab")->required()->type_name("D");
-  network->final_callback([dir, &action] {
-    action = [dir] {
-      kit::serve_lab_network(*dir);
-      return exit_ok;
-    };
-  });
 }
 
 void add_shard_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArguments>& a) {
@@ -362,6 +296,24 @@ void add_shard_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArgu
 
 }  // namespace
 
+void say(const std::string& text) {
+  Screen(STDERR_FILENO).line("  " + text, Tone::dim);
+}
+
+CLI::App& add_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArguments>& arguments,
+                   const std::string& name, const std::string& help, LabWork work) {
+  CLI::App* command = lab.add_subcommand(name, help);
+  command->add_option("--dir", arguments->dir, "Folder of the lab")->required()->type_name("D");
+  command->final_callback([arguments, work = std::move(work), &action] {
+    action = [arguments, work] {
+      kit::Lab open = kit::Lab::open(arguments->dir, say);
+      work(open, *arguments);
+      return exit_ok;
+    };
+  });
+  return *command;
+}
+
 void add_lab(CLI::App& app, Action& action) {
   CLI::App* lab = app.add_subcommand("lab", "Start real servers and make things happen to them");
   lab->require_subcommand(1);
@@ -378,7 +330,6 @@ void add_lab(CLI::App& app, Action& action) {
   add_node_work(*lab, action, arguments);
   add_shard_work(*lab, action, arguments);
   add_network_work(*lab, action, arguments);
-  add_network(*lab, action);
   add_down(*lab, action);
 }
 

@@ -301,16 +301,15 @@ LabNetwork Lab::network(std::string_view command) const {
   throw Error(fmt::format("{} needs a lab that was made with names or proxies", command));
 }
 
-void Lab::cut(std::string_view node) {
-  const auto name = need_cluster("cut").server(cluster_node(node)).name();
-  network("cut").cut(name);
-  if (progress_) progress_(fmt::format("{}: its proxy swallows everything", name));
+void Lab::meet() {
+  need_cluster("meet").meet_again();
 }
 
-void Lab::heal(std::string_view node) {
-  const auto name = need_cluster("heal").server(cluster_node(node)).name();
-  network("heal").heal(name);
-  if (progress_) progress_(fmt::format("{}: its proxy has no fault", name));
+void Lab::set_fault(std::string_view node, const LabFault& fault) {
+  const auto name = need_cluster("a fault").server(cluster_node(node)).name();
+  network("a fault").set_fault(name, fault);
+  const auto text = fault.to_string();
+  if (progress_) progress_(fmt::format("proxy of {}: {}", name, text.empty() ? "no fault" : text));
 }
 
 void Lab::reset_connections(std::string_view node) {

@@ -55,7 +55,7 @@ struct LabNode {
   std::string id{};       ///< cluster node id
   std::string trouble{};  ///< "fail", "link down" ...; empty if well
   Address proxy{};        ///< port 0: none
-  bool cut = false;       ///< the proxy swallows everything
+  std::string fault{};    ///< of the proxy: "cut", "delay 50 ms" ...; empty: none
   std::string record{};   ///< what the DNS says of its hostname: "127.3.4.1", "nxdomain" ...
 };
 
@@ -100,9 +100,12 @@ class Lab {
   std::string failover(std::string_view node = {});
   void wait_ready() const;
 
-  /// A node's proxy: swallow everything, no fault any more, RST to all connections.
-  void cut(std::string_view node);
-  void heal(std::string_view node);
+  /// Introduces all nodes of a cluster to each other: needed after all of them moved at once.
+  void meet();
+
+  /// What the node's proxy does from now on, instead of what it did.
+  void set_fault(std::string_view node, const LabFault& fault);
+  /// RST to all connections through the node's proxy.
   void reset_connections(std::string_view node);
   /// What the DNS says of the node's name: "127.3.4.1", "127.3.4.1 ::1", "nxdomain", "silent" ...
   std::string record(std::string_view node) const;

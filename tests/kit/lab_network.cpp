@@ -81,8 +81,9 @@ std::map<std::string, LabNetworkNode> LabNetwork::nodes() const {
   std::map<std::string, LabNetworkNode> nodes;
   const auto answer = ask({{"do", "status"}});
   for (const auto& [name, node] : answer.at("nodes").items()) {
-    nodes[name] = {
-        .cut = node.at("cut"), .connections = node.at("connections"), .record = node.at("record")};
+    nodes[name] = {.fault = node.at("fault"),
+                   .connections = node.at("connections"),
+                   .record = node.at("record")};
   }
   return nodes;
 }
@@ -91,12 +92,15 @@ void LabNetwork::update(const NodeState& node) const {
   ask({{"do", "update"}, {"state", node}});
 }
 
-void LabNetwork::cut(const std::string& node) const {
-  ask({{"do", "cut"}, {"node", node}});
-}
-
-void LabNetwork::heal(const std::string& node) const {
-  ask({{"do", "heal"}, {"node", node}});
+void LabNetwork::set_fault(const std::string& node, const LabFault& fault) const {
+  ask({{"do", "fault"},
+       {"node", node},
+       {"delay_ms", fault.stream.delay.count()},
+       {"swallow", fault.stream.swallow},
+       {"one_byte", fault.stream.one_byte},
+       {"bytes_per_second", fault.stream.bytes_per_second},
+       {"refuse", fault.refuse},
+       {"cut_after", fault.cut_after}});
 }
 
 void LabNetwork::reset_connections(const std::string& node) const {

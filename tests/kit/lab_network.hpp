@@ -18,9 +18,18 @@ namespace slotwise::kit {
 /// begin.
 void serve_lab_network(const std::filesystem::path& dir);
 
+/// What a node's proxy does to connections, in both directions.
+struct LabFault {
+  StreamFaults stream{};
+  bool refuse = false;          ///< does not listen
+  std::uint64_t cut_after = 0;  ///< new connections end after 1 ... this many bytes; 0: they do not
+
+  std::string to_string() const;  ///< "cut", "delay 50 ms, one byte at a time"; empty: none
+};
+
 /// A node as the network knows it.
 struct LabNetworkNode {
-  bool cut = false;               ///< its proxy swallows
+  std::string fault{};            ///< LabFault::to_string()
   std::uint64_t connections = 0;  ///< through its proxy, now
   std::string record{};           ///< "127.3.4.1 ::1", "nxdomain", ...; empty: it has no name
 };
@@ -39,8 +48,7 @@ class LabNetwork {
   /// A node that has come, moved or left. Its proxy follows; its name gets a record when it is seen
   /// for the first time, and keeps that whatever becomes of the node.
   void update(const NodeState& node) const;
-  void cut(const std::string& node) const;
-  void heal(const std::string& node) const;
+  void set_fault(const std::string& node, const LabFault& fault) const;
   void reset_connections(const std::string& node) const;
   /// IP addresses of both families, or one word: nxdomain, servfail, empty, silent.
   void set_record(const std::string& node, const std::vector<std::string>& answer) const;

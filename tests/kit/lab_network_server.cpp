@@ -4,12 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <tuple>
 #include <utility>
 
@@ -23,7 +25,29 @@ namespace slotwise::kit {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+std::string LabFault::to_string() const {
+  std::vector<std::string> parts;
+  if (stream.swallow) parts.emplace_back("cut");
+  if (stream.delay.count() > 0) parts.push_back(fmt::format("delay {} ms", stream.delay.count()));
+  if (stream.one_byte) parts.emplace_back("one byte at a time");
+  if (stream.bytes_per_second > 0) {
+    parts.push_back(fmt::format("{} bytes a second", stream.bytes_per_second));
+  }
+  if (cut_after > 0) parts.push_back(fmt::format("ends within {} bytes", cut_after));
+  if (refuse) parts.emplace_back("refuses");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 namespace {
+
+LabFault fault_from(const json& request) {
+  return {.stream = {.delay = milliseconds(request.at("delay_ms").get<milliseconds::rep>()),
+                     .swallow = request.at("swallow"),
+                     .one_byte = request.at("one_byte"),
+                     .bytes_per_second = request.at("bytes_per_second")},
+          .refuse = request.at("refuse"),
+          .cut_after = request.at("cut_after")};
+}
 
 class Network {
  public:
@@ -33,12 +57,13 @@ class Network {
   struct Node {
     std::string hostname;
     std::unique_ptr<FaultProxy> proxy;
-    bool cut = false;
+    std::string fault;
   };
 
   json status() const;
   std::string record(const std::string& hostname) const;
   void update(const NodeState& state);
+  void set_fault(const std::string& name, const LabFault& fault);
   void set_record(const Node& node, const std::vector<std::string>& answer);
   Node& node(const std::string& name);
   FaultProxy& proxy(const std::string& name);
@@ -53,12 +78,8 @@ json Network::answer(const std::string& line) {
     const std::string what = request.at("do");
     if (what == "update") {
       update(request.at("state").get<NodeState>());
-    } else if (what == "cut") {
-      proxy(request.at("node")).swallow();
-      node(request.at("node")).cut = true;
-    } else if (what == "heal") {
-      proxy(request.at("node")).heal();
-      node(request.at("node")).cut = false;
+    } else if (what == "fault") {
+      set_fault(request.at("node"), fault_from(request));
     } else if (what == "reset") {
       proxy(request.at("node")).reset();
     } else if (what == "dns") {
@@ -75,7 +96,7 @@ json Network::answer(const std::string& line) {
 json Network::status() const {
   json nodes = json::object();
   for (const auto& [name, node] : nodes_) {
-    nodes[name] = {{"cut", node.cut},
+    nodes[name] = {{"fault", node.fault},
                    {"connections", node.proxy ? node.proxy->counts().open : 0},
                    {"record", node.hostname.empty() ? "" : record(node.hostname)}};
   }
@@ -115,6 +136,20 @@ void Network::update(const NodeState& state) {
     node.proxy = std::make_unique<FaultProxy>(
         state.address, FaultProxyOptions{.host = listen.host, .port = listen.port});
   }
+}
+
+void Network::set_fault(const std::string& name, const LabFault& fault) {
+  auto& proxy = this->proxy(name);
+  proxy.cut_new_connections({.at_least = std::min<std::uint64_t>(fault.cut_after, 1),
+                             .at_most = fault.cut_after,
+                             .seed = std::random_device{}()});
+  proxy.set_faults(fault.stream);
+  if (fault.refuse) {
+    proxy.stop_listening();
+  } else {
+    proxy.listen_again();
+  }
+  node(name).fault = fault.to_string();
 }
 
 void Network::set_record(const Node& node, const std::vector<std::string>& answer) {

@@ -91,7 +91,7 @@ void Lab::add_network_status(std::vector<LabNode>& nodes) const {
     return;
   }
   for (auto& node : nodes) {
-    node.cut = seen[node.name].cut;
+    node.fault = seen[node.name].fault;
     node.record = seen[node.name].record;
   }
 }

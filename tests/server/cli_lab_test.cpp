@@ -125,13 +125,22 @@ TEST_CASE("lab: names and proxies outlive the command too") {
 
   // foo is in slot 12182, at n3.
   CHECK(lab.run({"cut", "n3"}).status == 0);
-  CHECK(node(lab.status(), "n3")["cut"] == true);
+  CHECK(node(lab.status(), "n3")["fault"] == "cut");
   CHECK(set("1s").status == 1);
   CHECK(lab.run({"heal", "n3"}).status == 0);
-  CHECK(node(lab.status(), "n3")["cut"] == false);
+  CHECK(node(lab.status(), "n3")["fault"] == "");
   CHECK(set("10s").out == "OK\n");
   CHECK(lab.run({"reset-connections", "n3"}).status == 0);
   CHECK(lab.run({"cut", "n9"}).status == 1);
+  CHECK(lab.run({"fault", "n3"}).status == 2);
+  CHECK(lab.run({"fault", "n3", "--delay", "30ms", "--one-byte"}).status == 0);
+  CHECK(node(lab.status(), "n3")["fault"] == "delay 30 ms, one byte at a time");
+  CHECK(set("10s").out == "OK\n");
+  CHECK(lab.run({"fault", "n3", "--refuse"}).status == 0);
+  CHECK(set("1s").status == 1);
+  CHECK(lab.run({"fault", "n3", "--cut-after", "64"}).status == 0);
+  CHECK(set("1s").status == 1);  // not even the handshake comes through
+  CHECK(lab.run({"heal", "n3"}).status == 0);
 
   // Another address, but DNS keeps the old one: the map's own ip leads to the node.
   const std::string old = lab.run({"dns", "n3"}).out;

@@ -42,12 +42,25 @@ TEST_CASE("lab network: proxies and names over a socket, in a folder with a long
   CHECK(network.nodes()["n1"].connections == 1);
   CHECK(network.nodes()["n1"].record == "127.0.0.2");
 
-  network.cut("n1");
-  CHECK(network.nodes()["n1"].cut);
+  network.set_fault("n1", {.stream = {.swallow = true}});
+  CHECK(network.nodes()["n1"].fault == "cut");
   client.send("lost");
   CHECK(node.receive(1, 50ms).empty());
-  network.heal("n1");
-  CHECK_FALSE(network.nodes()["n1"].cut);
+  network.set_fault("n1", {.refuse = true});
+  CHECK(network.nodes()["n1"].fault == "refuses");
+  CHECK(Peer::connect({"127.0.0.2", port.number()}).refused());
+  network.set_fault("n1", {.stream = {.delay = 50ms, .one_byte = true, .bytes_per_second = 100000},
+                           .cut_after = 3});
+  CHECK(network.nodes()["n1"].fault ==
+        "delay 50 ms, one byte at a time, 100000 bytes a second, ends within 3 bytes");
+  const auto brief = Peer::connect({"127.0.0.2", port.number()});
+  const auto brief_node = first.accept();
+  brief.send("hello");
+  const auto passed = brief_node.receive(5);
+  CHECK((!passed.empty() && passed.size() <= 3));
+  CHECK(brief.end() == "fin");
+  network.set_fault("n1", {});
+  CHECK(network.nodes()["n1"].fault.empty());
   const auto other = Peer::connect({"127.0.0.2", port.number()});
   const auto other_node = first.accept();
   network.reset_connections("n1");
@@ -66,7 +79,7 @@ TEST_CASE("lab network: proxies and names over a socket, in a folder with a long
     CHECK(network.nodes()["n1"].record == word);
   }
   CHECK_THROWS_AS(network.set_record("n1", {"nonsense"}), kit::Error);
-  CHECK_THROWS_AS(network.cut("n2"), kit::Error);
+  CHECK_THROWS_AS(network.set_fault("n2", {}), kit::Error);
 
   n1.removed = true;
   network.update(n1);
