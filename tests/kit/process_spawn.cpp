@@ -118,6 +118,9 @@ void mark_all_close_on_exec() {
   if (plan.detached) {
     ::setsid();
   } else {
+    // Ctrl-C on a terminal goes to its foreground group: it is for the test, which ends its servers
+    // as it sees fit.
+    ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     // The test may have ended between fork() and prctl().
     if (::getppid() != plan.parent) ::_exit(127);
