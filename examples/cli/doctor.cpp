@@ -35,6 +35,7 @@ Findings unreachable(const Error& error) {
 }
 
 Findings look_at(const Config& config, std::chrono::milliseconds limit) {
+  if (config.mode == Mode::sentinel) return examine(gather_by_sentinels(config, limit));
   std::optional<Client> client;
   try {
     client.emplace(Client::connect(config));
@@ -66,7 +67,8 @@ constexpr const char* footer =
     "It looks at: nodes that answer, slots served, bus links; replicas that could take over now,\n"
     "votes for a failover, addresses shared by a primary and its replicas; persistence, the node\n"
     "timeout against a restart and against DNS, cluster-require-full-coverage; memory, balance,\n"
-    "versions and what they can do; the nodes that the URI names.\n"
+    "versions and what they can do; the nodes that the URI names. With sentinels: their number,\n"
+    "quorum against majority, CKQUORUM, and whether they agree.\n"
     "\n"
     "Levels: problem (broken, or the next failure breaks it), warning (a failure will hurt more\n"
     "than it has to), note (worth knowing), ok. --json: one object with uri, healthy, problems,\n"

@@ -28,6 +28,9 @@ void check_full_coverage(const Picture& picture, Findings& findings);
 void check_node_timeout(const Picture& picture, Findings& findings);
 void check_names(const Picture& picture, Findings& findings);
 
+// checks_sentinel.cpp: would sentinels see it, and agree?
+void check_sentinels(const Picture& picture, Findings& findings);
+
 // checks_data.cpp: what becomes of the data?
 void check_persistence(const Picture& picture, Findings& findings);
 void check_memory(const Picture& picture, Findings& findings);

@@ -20,7 +20,8 @@ constexpr double start_seconds = 1;
 /// From "failed" to "promoted": the election's delay and the vote.
 constexpr double election_seconds = 1.5;
 
-std::string shard_name(const Shard& shard) {
+std::string shard_name(const Picture& picture, const Shard& shard) {
+  if (!picture.cluster()) return shard.primary->name;
   return fmt::format("{} ({} slots)", shard.primary->name,
                      grouped(static_cast<std::uint64_t>(shard.primary->slots)));
 }
@@ -35,15 +36,18 @@ std::string why_not_ready(const Node& replica) {
   if (replica.failed) return "the other nodes say that it has failed";
   if (facts.setting("cluster-replica-no-failover") == "yes")
     return "cluster-replica-no-failover is yes";
+  if (facts.field("slave_priority") == "0" && facts.field("cluster_enabled") != "1")
+    return "its replica-priority is 0";
   if (facts.field("master_sync_in_progress") == "1") return "it is still being synchronised";
   if (!facts.info.empty() && facts.field("master_link_status") != "up")
     return "its link to the primary is down";
   return {};
 }
 
-void look_at_shard(const Shard& shard, Findings& findings, std::size_t& good) {
+void look_at_shard(const Picture& picture, const Shard& shard, Findings& findings,
+                   std::size_t& good) {
   constexpr const char* why =
-      "If the primary dies, its slots are served by nobody until it comes back, and what it had "
+      "If the primary dies, its keys are served by nobody until it comes back, and what it had "
       "not written to disk is lost.";
   std::vector<std::string> reasons;
   for (const Node* replica : shard.replicas) {
@@ -52,19 +56,21 @@ void look_at_shard(const Shard& shard, Findings& findings, std::size_t& good) {
   }
   if (shard.replicas.empty()) {
     findings.add(Level::problem, "replicas",
-                 fmt::format("Shard {} has no replica.", shard_name(shard)), why,
-                 "Add one: start an empty node, CLUSTER MEET, then CLUSTER REPLICATE on it.");
+                 fmt::format("Shard {} has no replica.", shard_name(picture, shard)), why,
+                 picture.cluster()
+                     ? "Add one: start an empty node, CLUSTER MEET, then CLUSTER REPLICATE on it."
+                     : "Add one: start a server with `replicaof HOST PORT`.");
   } else if (reasons.size() == shard.replicas.size()) {
     findings.add(Level::problem, "replicas",
-                 fmt::format("No replica of shard {} could take over now. {}.", shard_name(shard),
-                             listed(reasons)),
+                 fmt::format("No replica of shard {} could take over now. {}.",
+                             shard_name(picture, shard), listed(reasons)),
                  why, "Mend the replica; INFO replication on both sides shows its state.");
   } else {
     ++good;
     if (reasons.empty()) return;
     findings.add(Level::warning, "replicas",
                  fmt::format("Not every replica of shard {} could take over now. {}.",
-                             shard_name(shard), listed(reasons)),
+                             shard_name(picture, shard), listed(reasons)),
                  "The shard lives on with fewer spares than it was given.",
                  "Mend the replica; INFO replication on both sides shows its state.");
   }
@@ -133,7 +139,7 @@ double restart_seconds(const Picture& picture) {
 }
 
 void check_replicas(const Picture& picture, Findings& findings) {
-  if (!picture.cluster()) {
+  if (picture.facts.mode == Mode::single) {
     for (const Node& node : picture.nodes) {
       if (node.answers() && !node.facts->info.empty()) look_at_single(*node.facts, findings);
     }
@@ -141,9 +147,11 @@ void check_replicas(const Picture& picture, Findings& findings) {
   }
   std::size_t good = 0;
   for (const Shard& shard : picture.shards)
-    look_at_shard(shard, findings, good);
-  if (good > 0 && good == picture.shards.size())
-    findings.ok("replicas", "Every shard has a replica that is in step and could take over now.");
+    look_at_shard(picture, shard, findings, good);
+  if (good > 0 && good == picture.shards.size()) {
+    findings.ok("replicas", fmt::format("{} has a replica that is in step and could take over now.",
+                                        picture.cluster() ? "Every shard" : "The primary"));
+  }
 }
 
 void check_votes(const Picture& picture, Findings& findings) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <utility>
 
 #include "cli/core/units.hpp"
 #include "cli/doctor/checks.hpp"
@@ -45,9 +45,9 @@ Findings examine(const Facts& facts) {
   const Picture picture(facts);
   Findings findings;
   for (const auto check :
-       {check_reach, check_slots, check_bus, check_replicas, check_votes, check_placement,
-        check_persistence, check_node_timeout, check_full_coverage, check_names, check_memory,
-        check_balance, check_versions, check_seeds, check_unknown}) {
+       {check_reach, check_sentinels, check_slots, check_bus, check_replicas, check_votes,
+        check_placement, check_persistence, check_node_timeout, check_full_coverage, check_names,
+        check_memory, check_balance, check_versions, check_seeds, check_unknown}) {
     check(picture, findings);
   }
   return findings;
@@ -61,7 +61,9 @@ void check_reach(const Picture& picture, Findings& findings) {
     const bool owner = node.slots > 0;
     const std::string who = fmt::format("{} {}", node.primary ? "Primary" : "Replica", node.name);
     const std::string slots =
-        owner ? fmt::format(" ({} slots)", grouped(static_cast<std::uint64_t>(node.slots))) : "";
+        owner && picture.cluster()
+            ? fmt::format(" ({} slots)", grouped(static_cast<std::uint64_t>(node.slots)))
+            : "";
     std::string what;
     if (node.answers()) {
       what = fmt::format("{}{} answers here, but most nodes say that it has failed.", who, slots);
@@ -74,9 +76,11 @@ void check_reach(const Picture& picture, Findings& findings) {
                                      : "is not in the client's map and was not asked");
     }
     findings.add(owner ? Level::problem : Level::warning, "reach", std::move(what),
-                 owner ? "Nobody serves its slots until it answers again or a replica takes over."
+                 owner ? "Nobody serves its keys until it answers again or a replica takes over."
                        : "While it is away, the next failure may find nobody to take over.",
-                 "Bring the node back, or remove it (CLUSTER FORGET on every other node).");
+                 picture.cluster()
+                     ? "Bring the node back, or remove it (CLUSTER FORGET on every other node)."
+                     : "Bring the server back.");
   }
   if (all) {
     findings.ok("reach",
@@ -155,7 +159,7 @@ void check_bus(const Picture& picture, Findings& findings) {
 }
 
 void check_seeds(const Picture& picture, Findings& findings) {
-  if (!picture.cluster() || picture.facts.seeds.empty()) return;
+  if (picture.facts.mode == Mode::single || picture.facts.seeds.empty()) return;
   const Endpoint& first = picture.facts.seeds.front();
   if (picture.facts.seeds.size() > 1) {
     findings.ok("seeds", fmt::format("The URI names {} nodes.", picture.facts.seeds.size()));
@@ -163,7 +167,7 @@ void check_seeds(const Picture& picture, Findings& findings) {
     findings.add(Level::warning, "seeds",
                  fmt::format("The URI names one node only, {}.", first.to_string()),
                  "While that node is down, no client can start, however healthy the others are.",
-                 "Name three nodes or more: valkey+cluster://a,b,c.");
+                 "Name three or more, separated by commas.");
   } else {
     findings.add(Level::note, "seeds",
                  fmt::format("The URI names one host only, {}.", first.to_string()),
@@ -173,23 +177,27 @@ void check_seeds(const Picture& picture, Findings& findings) {
 }
 
 void check_unknown(const Picture& picture, Findings& findings) {
-  std::map<std::string, std::set<std::string>> nodes_by_reason;
+  using What = std::pair<std::string, std::string>;  // what is not known, and why
+  std::map<What, std::vector<std::string>> unknown;
   for (const Node& node : picture.nodes) {
     if (!node.answers()) continue;
     if (!node.facts->info_trouble.empty())
-      nodes_by_reason["INFO: " + node.facts->info_trouble].insert(node.name);
+      unknown[{"Figures (INFO)", node.facts->info_trouble}].push_back(node.name);
     for (const auto& [name, setting] : node.facts->config) {
-      if (!setting.why_not.empty())
-        nodes_by_reason["CONFIG GET: " + setting.why_not].insert(node.name);
+      if (setting.why_not.empty()) continue;
+      // "..., with args beginning with: 'GET' 'save'": the first one stands for all.
+      const std::string reason = setting.why_not.substr(0, setting.why_not.find(", with args"));
+      unknown[{"Settings (CONFIG GET)", reason}].push_back(node.name);
+      break;
     }
   }
-  for (const auto& [reason, nodes] : nodes_by_reason) {
-    findings.add(Level::note, "not known",
-                 fmt::format("Settings or figures of {} are not known, because of {}",
-                             listed({nodes.begin(), nodes.end()}), reason),
-                 "Checks that need them say less than they could.",
-                 "Let the user of this check-up run INFO, CONFIG GET, CLUSTER and COMMAND "
-                 "(ACL: +info +config|get +cluster +command).");
+  for (const auto& [what, nodes] : unknown) {
+    findings.add(
+        Level::note, "not known",
+        fmt::format("{} of {} are not known, because: {}", what.first, listed(nodes), what.second),
+        "Checks that need them say less than they could.",
+        "Let the user of this check-up run INFO, CONFIG GET, CLUSTER and COMMAND "
+        "(ACL: +info +config|get +cluster +command).");
   }
 }
 

@@ -77,6 +77,20 @@ std::optional<std::string> NodeFacts::setting(const std::string& name) const {
   return found == config.end() ? std::nullopt : found->second.value;
 }
 
+std::string SentinelFacts::field(std::string_view name) const {
+  const auto found = primary.find(name);
+  return found == primary.end() ? std::string() : found->second;
+}
+
+std::uint64_t SentinelFacts::number(std::string_view name) const {
+  return number_of<std::uint64_t>(field(name)).value_or(0);
+}
+
+std::string SentinelFacts::primary_address() const {
+  const auto port = number_of<std::uint16_t>(field("port")).value_or(0);
+  return Endpoint{field("ip"), port}.to_string();
+}
+
 std::map<std::string, std::string, std::less<>> parse_info(std::string_view text) {
   std::map<std::string, std::string, std::less<>> fields;
   while (!text.empty()) {

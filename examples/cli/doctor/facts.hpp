@@ -68,12 +68,27 @@ struct NameFacts {
   std::string why_not;
 };
 
+/// What one sentinel said about the primary of the URI's name.
+struct SentinelFacts {
+  std::string endpoint;
+  std::string trouble;   ///< why it does not answer, or does not know the name; empty: it does
+  std::string ckquorum;  ///< what SENTINEL CKQUORUM said
+  bool quorum_reached = false;                              ///< and whether that was good
+  std::map<std::string, std::string, std::less<>> primary;  ///< SENTINEL MASTER
+  std::vector<std::string> replicas;                        ///< "host:port"
+
+  std::string field(std::string_view name) const;
+  std::uint64_t number(std::string_view name) const;
+  std::string primary_address() const;
+};
+
 struct Facts {
   Mode mode = Mode::cluster;
   std::vector<Endpoint> seeds;               ///< as the URI names them
   std::chrono::milliseconds call_timeout{};  ///< of the URI
   std::vector<NodeFacts> nodes;
   std::vector<NameFacts> names;
+  std::vector<SentinelFacts> sentinels;  ///< those of the URI
 };
 
 /// The settings and commands that the checks look at.

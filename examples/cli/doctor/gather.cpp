@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
+#include <future>
+#include <map>
 #include <string_view>
 
 #include "cli/doctor/dns_ttl.hpp"
@@ -101,10 +102,10 @@ bool is_name(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), any.data()) != 1;
 }
 
-/// The names by which clients reach nodes: those that the topology names, and the URI's.
-std::vector<std::string> names_of(const TopologyInfo& topology, const Config& config) {
+/// The names by which clients reach these nodes and those of the URI.
+std::vector<std::string> names_of(const std::vector<NodeFacts>& nodes, const Config& config) {
   std::vector<std::string> names;
-  for (const auto& node : topology.nodes)
+  for (const NodeFacts& node : nodes)
     names.push_back(node.endpoint.substr(0, node.endpoint.rfind(':')));
   for (const Endpoint& seed : config.endpoints)
     names.push_back(seed.host);
@@ -116,13 +117,107 @@ std::vector<std::string> names_of(const TopologyInfo& topology, const Config& co
   return names;
 }
 
-}  // namespace
-
-Facts gather(const Client& client, const Config& config, std::chrono::milliseconds limit) {
+Facts begin_facts(const Config& config) {
   Facts facts;
   facts.mode = config.mode;
   facts.seeds = config.endpoints;
   facts.call_timeout = config.timeout;
+  return facts;
+}
+
+Config single_config(const Config& config, const Endpoint& endpoint,
+                     std::chrono::milliseconds limit) {
+  Config single = config;
+  single.mode = Mode::single;
+  single.endpoints = {endpoint};
+  single.sentinel_name.clear();
+  single.database = 0;
+  single.timeout = limit;
+  single.events = nullptr;
+  return single;
+}
+
+using TextMap = std::map<std::string, std::string>;
+
+SentinelFacts ask_sentinel(const Config& config, const Endpoint& endpoint,
+                           std::chrono::milliseconds limit) {
+  SentinelFacts facts;
+  facts.endpoint = endpoint.to_string();
+  Config single = single_config(config, endpoint, limit);
+  single.credentials = config.sentinel_credentials;
+  single.credentials_provider = nullptr;
+  if (config.sentinel_tls) single.tls = *config.sentinel_tls;
+  try {
+    const Client client = Client::connect(single);
+    const std::string& name = config.sentinel_name;
+    const auto primary = client.command<TextMap>("SENTINEL", "MASTER", name);
+    facts.primary.insert(primary.begin(), primary.end());
+    for (auto& replica : client.command<std::vector<TextMap>>("SENTINEL", "SLAVES", name))
+      facts.replicas.push_back(fmt::format("{}:{}", replica["ip"], replica["port"]));
+    const std::array<std::string_view, 3> ckquorum{"SENTINEL", "CKQUORUM", name};
+    const auto word = convert<std::string>(client.command_words(ckquorum));
+    facts.quorum_reached = word.has_value();
+    facts.ckquorum = word ? *word : std::string(word.error().message());
+  } catch (const Error& error) {
+    facts.trouble = error.message();
+  }
+  return facts;
+}
+
+NodeFacts ask_server(const Config& config, const std::string& endpoint,
+                     std::chrono::milliseconds limit) {
+  try {
+    const std::size_t colon = endpoint.rfind(':');
+    const auto port = static_cast<std::uint16_t>(std::stoi(endpoint.substr(colon + 1)));
+    std::string host = endpoint.substr(0, colon);
+    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+    const Client client = Client::connect(single_config(config, {host, port}, limit));
+    TopologyInfo::Node node;
+    node.endpoint = endpoint;
+    return Questions(client, node, false, limit).answers();
+  } catch (const Error& error) {
+    NodeFacts facts;
+    facts.endpoint = endpoint;
+    facts.trouble = error.message();
+    return facts;
+  }
+}
+
+/// The primary that most of the answering sentinels name first, then all replicas that any knows.
+std::vector<std::string> servers_of(const std::vector<SentinelFacts>& sentinels) {
+  std::map<std::string, int> votes;
+  for (const SentinelFacts& sentinel : sentinels) {
+    if (sentinel.trouble.empty()) ++votes[sentinel.primary_address()];
+  }
+  if (votes.empty()) return {};
+  const auto most = std::max_element(
+      votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<std::string> servers{most->first};
+  for (const SentinelFacts& sentinel : sentinels) {
+    for (const std::string& replica : sentinel.replicas) {
+      if (std::find(servers.begin(), servers.end(), replica) == servers.end())
+        servers.push_back(replica);
+    }
+  }
+  return servers;
+}
+
+/// `ask` for each, all at once.
+template <class Out, class In, class Ask>
+std::vector<Out> ask_all(const std::vector<In>& whom, Ask ask) {
+  std::vector<std::future<Out>> asked;
+  for (const In& one : whom)
+    asked.push_back(std::async(std::launch::async, [&] { return ask(one); }));
+  std::vector<Out> out;
+  for (auto& answer : asked)
+    out.push_back(answer.get());
+  return out;
+}
+
+}  // namespace
+
+Facts gather(const Client& client, const Config& config, std::chrono::milliseconds limit) {
+  Facts facts = begin_facts(config);
   // The first answer lets the client start; replicas come with this. If it fails, what is believed
   // is all there is.
   (void)client.refresh();
@@ -133,7 +228,19 @@ Facts gather(const Client& client, const Config& config, std::chrono::millisecon
     questions.emplace_back(client, node, config.mode == Mode::cluster, limit);
   for (Questions& node : questions)
     facts.nodes.push_back(node.answers());
-  facts.names = look_up(names_of(topology, config), config.dns_servers, limit);
+  facts.names = look_up(names_of(facts.nodes, config), config.dns_servers, limit);
+  return facts;
+}
+
+Facts gather_by_sentinels(const Config& config, std::chrono::milliseconds limit) {
+  Facts facts = begin_facts(config);
+  facts.sentinels = ask_all<SentinelFacts>(config.endpoints, [&](const Endpoint& endpoint) {
+    return ask_sentinel(config, endpoint, limit);
+  });
+  facts.nodes = ask_all<NodeFacts>(servers_of(facts.sentinels), [&](const std::string& endpoint) {
+    return ask_server(config, endpoint, limit);
+  });
+  facts.names = look_up(names_of(facts.nodes, config), config.dns_servers, limit);
   return facts;
 }
 

@@ -15,4 +15,8 @@ namespace slotwise::cli {
 /// itself a fact. `config` is what the client was made from.
 Facts gather(const Client& client, const Config& config, std::chrono::milliseconds limit);
 
+/// The same for a URI of sentinels: asks each of them, and the primary and the replicas that they
+/// name, by clients of its own.
+Facts gather_by_sentinels(const Config& config, std::chrono::milliseconds limit);
+
 }  // namespace slotwise::cli

@@ -85,14 +85,19 @@ void Picture::count_owners() {
   }
 }
 
+// The first one is the primary, as the client or the sentinels say; the others are its replicas.
 void Picture::add_single() {
   for (const NodeFacts& one : facts.nodes) {
     Node& node = nodes.emplace_back();
     node.id = node.name = one.endpoint;
     node.host = one.endpoint.substr(0, one.endpoint.rfind(':'));
-    node.primary = one.field("role") != "slave";
     node.facts = &one;
-    if (node.primary) node.slots = slot_count;
+    node.primary = nodes.size() == 1;
+    if (node.primary) {
+      node.slots = slot_count;
+    } else {
+      node.primary_id = nodes.front().id;
+    }
   }
 }
 

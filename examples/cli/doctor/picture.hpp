@@ -33,8 +33,8 @@ struct Shard {
   std::vector<const Node*> replicas;
 };
 
-/// Ownership is what most of the answering nodes say. A single server (with its replicas, as far as
-/// it tells of them) is one shard.
+/// Ownership is what most of the answering nodes say. A single server is one shard, and so
+/// is a primary with its replicas that sentinels name.
 struct Picture {
   explicit Picture(const Facts& facts);
   Picture(const Picture&) = delete;  // the shards point into the nodes

@@ -57,7 +57,7 @@ std::string conclusion(const Findings& findings) {
     return counts + " This deployment would not survive every failure.";
   if (findings.count(Level::warning) > 0)
     return counts + " It works, and some failures would hurt more than they have to.";
-  return counts + " As far as can be seen from here, it survives the loss of any one node.";
+  return counts + " As far as can be seen, it survives the loss of any one node.";
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ TEST_CASE("doctor: nothing on disk is the trap of a restart") {
   CHECK_FALSE(findings.trouble());
   CHECK(first_said(findings, Level::note, "persistence").find("is not known") != std::string::npos);
   CHECK(first_said(findings, Level::note, "not known") ==
-        "Settings or figures of 10.0.0.2:6379 are not known, because of CONFIG GET: NOPERM User x "
-        "has no permissions");
+        "Settings (CONFIG GET) of 10.0.0.2:6379 are not known, because: NOPERM User x has no "
+        "permissions");
 }
 
 TEST_CASE("doctor: a disk that takes nothing") {

@@ -78,7 +78,7 @@ TEST_CASE("doctor: a replica that could not take over") {
     deployment.replica(0).info_trouble = "NOPERM no";
     const Findings findings = examine(deployment.facts);
     CHECK(said(findings, Level::problem).empty());
-    CHECK(first_said(findings, Level::note, "not known").find("INFO: NOPERM no") !=
+    CHECK(first_said(findings, Level::note, "not known").find("because: NOPERM no") !=
           std::string::npos);
   }
 }
