@@ -73,6 +73,8 @@ void NodeSet::apply(const topology::TopologyMap& map) {
       ++it;
     } else {
       it->second->retire();
+      // It may come back: then it is this object again, and coming and going costs no memory.
+      visitors_.try_emplace(base::endpoint_key(it->second->identity().endpoint), it->second);
       it = by_handle_.erase(it);
     }
   }

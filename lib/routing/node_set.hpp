@@ -5,7 +5,7 @@
 // Invariants
 //  1. A node of the map is found by its handle. A node that is known by its endpoint only (a seed,
 //     the target of an ASK) is a visitor until a map names it: then it is adopted with its
-//     connections.
+//     connections. One that left the map is a (retired) visitor too.
 //  2. Nodes are never destroyed before the set; those that left the map are retired.
 #pragma once
 

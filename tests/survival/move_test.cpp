@@ -102,11 +102,7 @@ TEST_CASE("survive a: 3 to 6 shards and back by MIGRATESLOTS under full load") {
                   loaded.ops, loaded.errors_by_code, loaded.latency.max_ms, loaded.max_pause_ms));
   check_clean(totals);
   CHECK(grown.errors == 0);
-  // Shards that leave are shut down as soon as their slots are gone. A SET of the load that is on
-  // its way to one then is lost with its connection, and unlike the probe the load does not say
-  // that a SET may run twice: at most what 2 x 32 lanes had in flight, for each of 3 nodes.
-  CHECK(loaded.errors <= 3 * 64);
-  CHECK(loaded.errors == loaded.errors_by_code["connection_lost"]);
+  CHECK(loaded.errors == 0);
   CHECK(loaded.ops > 10'000);
   CHECK(totals.slowest_ms < 1500);
 }
