@@ -195,7 +195,7 @@ TEST_CASE("a command line that makes no sense is named with its mend, and ends w
     CHECK(result.out.empty());
     CHECK(result.err.find(text) != std::string::npos);
   };
-  says({}, "exec, topology, probe, load, lab, demo");
+  says({}, "exec, topology, probe, load, doctor, lab, demo");
   says({"prob"}, "did you mean probe?");
   says({"exec", "PING"}, "--uri is missing");
   says({"exec", "--uri", "valkey://h", "--jsn", "PING"}, "did you mean --json?");
@@ -204,6 +204,8 @@ TEST_CASE("a command line that makes no sense is named with its mend, and ends w
   says({"exec", "--uri", "valkey://h", "--pipeline", "0"}, "--pipeline: \"0\"");
   says({"probe", "--uri", "valkey://h", "--sec", "5"}, "did you mean --seconds?");
   says({"probe", "--uri", "valkey://h", "--timeout", "5x"}, "500ms");
+  says({"probe", "--uri", "valkey://h", "--operation", "get"}, "neither set nor incr");
+  says({"doctor", "--uri", "valkey://h", "--jsn"}, "did you mean --json?");
   says({"load", "--uri", "valkey://h", "--ratio", "1"}, "1:4");
   says({"lab", "up"}, "--dir");
   says({"lab", "kill", "--dir", "d"}, "NODE");
@@ -215,7 +217,7 @@ TEST_CASE("a command line that makes no sense is named with its mend, and ends w
 
 TEST_CASE("the tool knows its version and helps") {
   CHECK(run_cli({"--version"}).out == "slotwise 0.1.0\n");
-  for (const char* command : {"exec", "topology", "probe", "load", "lab", "demo"}) {
+  for (const char* command : {"exec", "topology", "probe", "load", "doctor", "lab", "demo"}) {
     const CliResult help = run_cli({command, "--help"});
     CHECK(help.status == 0);
     CHECK(help.out.find("Usage:") != std::string::npos);

@@ -1,5 +1,4 @@
 // Is everybody there, and does everybody see the same?
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,12 +18,6 @@ std::string product(const NodeFacts& node) {
   if (!node.field("redis_version").empty())
     return fmt::format("redis {}", node.field("redis_version"));
   return {};
-}
-
-bool is_address(const std::string& host) {
-  in6_addr any{};
-  return ::inet_pton(AF_INET, host.c_str(), &any) == 1 ||
-         ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
 /// What every node that tells has, out of the commands that were asked for.
@@ -56,7 +49,8 @@ Findings examine(const Facts& facts) {
 void check_reach(const Picture& picture, Findings& findings) {
   bool all = true;
   for (const Node& node : picture.nodes) {
-    if (node.answers() && !node.failed) continue;
+    const bool loading = node.answers() && node.facts->field("loading") == "1";
+    if (node.answers() && !node.failed && !loading) continue;
     all = false;
     const bool owner = node.slots > 0;
     const std::string who = fmt::format("{} {}", node.primary ? "Primary" : "Replica", node.name);
@@ -65,7 +59,9 @@ void check_reach(const Picture& picture, Findings& findings) {
             ? fmt::format(" ({} slots)", grouped(static_cast<std::uint64_t>(node.slots)))
             : "";
     std::string what;
-    if (node.answers()) {
+    if (loading) {
+      what = fmt::format("{}{} is still loading its data.", who, slots);
+    } else if (node.answers()) {
       what = fmt::format("{}{} answers here, but most nodes say that it has failed.", who, slots);
     } else if (node.facts != nullptr) {
       what = fmt::format("{}{} does not answer: {}.{}", who, slots, node.facts->trouble,
@@ -78,7 +74,8 @@ void check_reach(const Picture& picture, Findings& findings) {
     findings.add(owner ? Level::problem : Level::warning, "reach", std::move(what),
                  owner ? "Nobody serves its keys until it answers again or a replica takes over."
                        : "While it is away, the next failure may find nobody to take over.",
-                 picture.cluster()
+                 loading ? "Wait for it."
+                 : picture.cluster()
                      ? "Bring the node back, or remove it (CLUSTER FORGET on every other node)."
                      : "Bring the server back.");
   }

@@ -1,5 +1,7 @@
 #include "cli/doctor/facts.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -123,6 +125,12 @@ std::vector<Member> parse_members(std::string_view text) {
     members.push_back(std::move(member));
   }
   return members;
+}
+
+bool is_address(const std::string& host) {
+  in6_addr any{};
+  return ::inet_pton(AF_INET, host.c_str(), &any) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
 std::string_view part_of(std::string_view text, std::string_view name) {

@@ -113,6 +113,8 @@ inline constexpr const char* asked_commands[] = {
 std::map<std::string, std::string, std::less<>> parse_info(std::string_view text);
 /// CLUSTER NODES; lines that make no sense are passed over.
 std::vector<Member> parse_members(std::string_view text);
+/// True for an IPv4 or IPv6 address (without brackets), false for a name.
+bool is_address(const std::string& host);
 /// "ip=127.0.0.1,port=7001,state=online": what `name` is; empty if it is not there.
 std::string_view part_of(std::string_view text, std::string_view name);
 

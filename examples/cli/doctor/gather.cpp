@@ -1,6 +1,5 @@
 #include "cli/doctor/gather.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +13,15 @@
 namespace slotwise::cli {
 
 namespace {
+
+/// The reason without the way there: a call that was retried until its deadline tells all of it.
+std::string reason_of(const Error& error) {
+  std::string text(error.message());
+  if (const std::size_t path = text.find(" (path: "); path != std::string::npos) text.resize(path);
+  if (const std::size_t last = text.find("; last: "); last != std::string::npos)
+    text.erase(0, last + 8);
+  return text;
+}
 
 /// All questions to one node, on their way.
 class Questions {
@@ -38,12 +46,12 @@ class Questions {
   NodeFacts answers() {
     // PING, because a user may not be allowed to do the rest.
     if (const auto pong = ping_.wait(); !pong && no_answer(pong.error())) {
-      facts_.trouble = pong.error().message();
+      facts_.trouble = reason_of(pong.error());
     }
     if (auto info = text(info_); info) {
       facts_.info = parse_info(*info);
     } else {
-      facts_.info_trouble = info.error().message();
+      facts_.info_trouble = reason_of(info.error());
     }
     read_settings();
     if (!cluster_.empty()) {
@@ -69,7 +77,7 @@ class Questions {
       Setting& setting = facts_.config[asked_settings[i]];
       const auto reply = settings_[i].wait();
       if (!reply) {
-        setting.why_not = reply.error().message();
+        setting.why_not = reason_of(reply.error());
       } else if (const Reply* value = reply->find(asked_settings[i]); value != nullptr) {
         setting.value = std::string(value->text());
       }  // else: this server has no such setting
@@ -96,12 +104,6 @@ class Questions {
   std::vector<Task<Reply>> commands_;
 };
 
-bool is_name(const std::string& host) {
-  std::array<unsigned char, sizeof(in6_addr)> any{};
-  return ::inet_pton(AF_INET, host.c_str(), any.data()) != 1 &&
-         ::inet_pton(AF_INET6, host.c_str(), any.data()) != 1;
-}
-
 /// The names by which clients reach these nodes and those of the URI.
 std::vector<std::string> names_of(const std::vector<NodeFacts>& nodes, const Config& config) {
   std::vector<std::string> names;
@@ -112,7 +114,7 @@ std::vector<std::string> names_of(const std::vector<NodeFacts>& nodes, const Con
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::erase_if(names, [](const std::string& name) {
-    return name.empty() || name.starts_with('[') || !is_name(name);
+    return name.empty() || name.starts_with('[') || is_address(name);
   });
   return names;
 }
@@ -157,9 +159,9 @@ SentinelFacts ask_sentinel(const Config& config, const Endpoint& endpoint,
     const std::array<std::string_view, 3> ckquorum{"SENTINEL", "CKQUORUM", name};
     const auto word = convert<std::string>(client.command_words(ckquorum));
     facts.quorum_reached = word.has_value();
-    facts.ckquorum = word ? *word : std::string(word.error().message());
+    facts.ckquorum = word ? *word : reason_of(word.error());
   } catch (const Error& error) {
-    facts.trouble = error.message();
+    facts.trouble = reason_of(error);
   }
   return facts;
 }
@@ -178,7 +180,7 @@ NodeFacts ask_server(const Config& config, const std::string& endpoint,
   } catch (const Error& error) {
     NodeFacts facts;
     facts.endpoint = endpoint;
-    facts.trouble = error.message();
+    facts.trouble = reason_of(error);
     return facts;
   }
 }

@@ -43,6 +43,9 @@ TEST_CASE("INFO as text") {
   CHECK(part_of("keys=12,expires=0", "keys") == "12");
   CHECK(part_of("keys=12", "key").empty());
   CHECK(part_of("", "x").empty());
+  CHECK(is_address("10.0.0.1"));
+  CHECK(is_address("::1"));
+  CHECK_FALSE(is_address("n1.lab.test"));
 }
 
 TEST_CASE("lists for a person") {

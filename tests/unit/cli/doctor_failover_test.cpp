@@ -125,6 +125,13 @@ TEST_CASE("doctor: a dead primary, and a dead one that was replaced") {
         "Shard 10.0.0.4:6379 (5,461 slots) has no replica.");
 }
 
+TEST_CASE("doctor: a primary that is loading serves nobody yet") {
+  Deployment deployment;
+  deployment.primary(0).info["loading"] = "1";
+  CHECK(first_said(examine(deployment.facts), Level::problem, "reach") ==
+        "Primary 10.0.0.1:6379 (5,461 slots) is still loading its data.");
+}
+
 TEST_CASE("doctor: too few primaries elect nobody") {
   for (const std::size_t primaries : {1U, 2U}) {
     const Deployment deployment(primaries);
