@@ -106,7 +106,7 @@ TEST_CASE("doctor: two primaries cannot elect a successor") {
 }
 
 TEST_CASE("doctor: a primary that was stopped, and one that was replaced") {
-  kit::Cluster cluster({.primaries = 3, .replicas = 1, .node_timeout = 2s});
+  kit::Cluster cluster({.primaries = 3, .replicas = 1, .node_timeout = 5s});
   const std::size_t victim = cluster.owner_of(0);
   const std::string address = cluster.node(victim).address.to_string();
   cluster.pause(victim);
