@@ -16,33 +16,6 @@ namespace slotwise::routing {
 using topology::ErrorKind;
 using topology::RefreshReason;
 
-Request::Request() = default;
-Request::~Request() = default;
-
-void Request::reset() noexcept {
-  static_cast<link::Call&>(*this) = link::Call{};
-  static_cast<net::Task&>(*this) = net::Task{};
-  encoded.clear();
-  target = Target::any_primary;
-  slot = 0;
-  read_only = retry_safe = may_run_in_part = single_attempt = wants_ping = blocking = false;
-  read_from = ReadFrom::primary;
-  block_time = milliseconds(0);
-  fixed_node = node = next_node = nullptr;
-  fan_out.reset();
-  script_body.reset();
-  batch = nullptr;
-  attempts = redirects = 0;
-  may_have_run = on_replica = reauthenticated = false;
-  trouble.reset();
-}
-
-void Trouble::wake(void* self) {
-  auto& t = *static_cast<Trouble*>(self);
-  WaitingRoom::remove(t);
-  t.dispatcher.go_on(t);
-}
-
 Dispatcher::Dispatcher(const Surroundings& surroundings, StartListener& listener)
     : around_(surroundings),
       listener_(listener),
@@ -399,9 +372,11 @@ void Dispatcher::fail(Request& request, Error error) {
               .with_outcome(overall_outcome(error.outcome(), request.may_have_run));
   if (error.node().empty() && request.node != nullptr)
     error = error.with_node(request.node->name());
-  if (request.trouble != nullptr && request.attempts > 1 && !request.trouble->path.empty()) {
-    error =
-        error.with_message(std::string(error.message()) + " (path: " + request.trouble->path + ")");
+  if (request.trouble != nullptr && request.attempts > 1) {
+    const std::string path = request.trouble->path();
+    if (!path.empty()) {
+      error = error.with_message(std::string(error.message()) + " (path: " + path + ")");
+    }
   }
   finish(request, std::move(error));
 }
@@ -486,13 +461,10 @@ Trouble& Dispatcher::trouble_of(Request& request) {
 void Dispatcher::note(Request& request, const Node& node, const Error& error) {
   if (request.single_attempt) return;
   Trouble& t = trouble_of(request);
-  constexpr std::size_t longest_path = 600;
-  if (t.path.size() < longest_path) {
-    if (!t.path.empty()) t.path += " -> ";
-    const std::string_view said = error.server_text();
-    t.path += node.name() + " ";
-    t.path += said.empty() ? to_string(error.code()) : said.substr(0, said.find(' '));
-  }
+  const std::string_view said = error.server_text();
+  std::string step = node.name() + " ";
+  step += said.empty() ? to_string(error.code()) : said.substr(0, said.find(' '));
+  t.add_step(std::move(step));
   t.last = error;
   if (error.code() == ErrorCode::connect_failed || error.code() == ErrorCode::tls_failed) {
     t.unreachable = node.name() + ": " + std::string(error.message());

@@ -28,7 +28,6 @@ struct Trouble {
   net::Timer timer{&Trouble::wake, this};
   std::optional<Error> last;
   std::string unreachable;  // the last node that could not be connected, with the reason
-  std::string path;         // "a:1 MOVED -> b:2 CLUSTERDOWN -> ..."
   int pauses = 0;
   bool wakes_on_map = false;    // a new map may change where it goes
   bool paused = false;          // it waits, or waited, because something did not work
@@ -38,6 +37,16 @@ struct Trouble {
   Trouble* previous = nullptr;
 
   static void wake(void* self);
+
+  /// One attempt more has ended so: "a:1 MOVED".
+  void add_step(std::string step);
+  /// "a:1 MOVED -> b:2 connect_failed (12 times) -> ..."; empty if there was none.
+  std::string path() const;
+
+ private:
+  std::string earlier_steps_;
+  std::string step_;
+  int times_ = 0;  // in a row
 };
 
 /// Requests that wait, in the order in which they began to. Loop thread.
