@@ -245,6 +245,7 @@ class Cluster {
   void migrate_atomically(std::size_t from, const std::vector<int>& slots, std::size_t to);
   void migrate_key_by_key(std::size_t from, const std::vector<int>& slots, std::size_t to);
   std::vector<std::size_t> add_nodes_for(int shards);
+  void wait_until_unused(std::size_t node) const;
   void empty_and_remove(std::size_t primary, const std::vector<std::size_t>& takers);
 
   friend class SlotMigration;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "kit/cluster.hpp"
 #include "kit/cluster_node.hpp"
@@ -301,6 +302,7 @@ void Cluster::empty_and_remove(std::size_t primary, const std::vector<std::size_
   leavers.push_back(primary);
   for (const auto leaver : leavers) {
     const auto leaver_id = id(leaver);
+    wait_until_unused(leaver);
     server(leaver).stop();
     at(leaver).removed = true;
     if (const auto& proxy = at(leaver).proxy) proxy->stop_listening();
@@ -316,6 +318,18 @@ void Cluster::empty_and_remove(std::size_t primary, const std::vector<std::size_
     changed(leaver);
     say(fmt::format("{} left", at(leaver).name));
   }
+}
+
+/// As an operator would: a client that learns from MOVED that the slots are gone may still have
+/// commands on their way.
+void Cluster::wait_until_unused(std::size_t node) const {
+  std::int64_t redirected = -1;
+  wait_until(
+      [&] {
+        const auto before = std::exchange(redirected, server(node).error_count("MOVED"));
+        return before == redirected;
+      },
+      milliseconds(5000), fmt::format("clients to leave {}", at(node).name), milliseconds(200));
 }
 
 std::size_t Cluster::failover(std::size_t node_index) {
