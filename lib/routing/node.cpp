@@ -295,6 +295,9 @@ void Node::on_down(link::Link& link, const Error& error, bool was_ready) {
     around_.observer.tell(was_ready ? Event::Kind::disconnected : Event::Kind::connect_failed,
                           name(), std::string(error.message()));
   }
+  // Those for callers in place are not asked by PING. What cost the main connection may have cost
+  // them too, and the next caller would wait for a dead one.
+  if (&link == &main_ && was_ready) direct_.doom_all(false);
   if (&link == reader_.get() && !was_ready) {
     // The map has heard of it the first time; reads go elsewhere meanwhile.
     const bool news = around_.loop.now() >= reader_not_before_ + reader_pause;
