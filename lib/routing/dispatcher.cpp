@@ -403,6 +403,7 @@ void Dispatcher::resume_with_failure(Request& request, Node& node, const Error& 
                                      bool expired) {
   request.node = &node;
   ++request.attempts;
+  node.drop_idle(error);
   if (expired) return on_expired(node, request, true);
   on_failed(node, request, error);
 }

@@ -181,6 +181,11 @@ void Node::close_all(const Error& why) {
   main_.close(why);
 }
 
+void Node::drop_idle(const Error& why) {
+  direct_.doom_all(false);
+  if (main_.ready() && main_.calls() == 0) main_.close(why);
+}
+
 void Node::retire() {
   retired_ = true;
   tidy();

@@ -79,6 +79,9 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
   void connect() { main_.connect(); }
   /// Closes everything to this address now: its calls come back as failed.
   void close_all(const Error& why);
+  /// A connection to it went silent or broke: those that lie idle may be dead too, and are
+  /// replaced.
+  void drop_idle(const Error& why);
   /// Calls of which no byte has left, as a list through Call::next_unsent.
   link::Call* take_unsent() noexcept { return main_.take_unsent(); }
   /// The node's situation changed: do not wait before the next connect.

@@ -48,6 +48,20 @@ TEST_CASE("B20: half-open connections are noticed while nobody calls") {
   CHECK(ms_since(start) < 250);
 }
 
+TEST_CASE("B20: a lone caller waits for one dead connection, not for one after the other") {
+  HalfOpen h;
+  Config config = h.config();
+  config.health_check_interval = 0ms;  // nobody has noticed before the call
+  const Client client = Client::connect(config);
+  for (int i = 0; i < 50; ++i)
+    client.set("foo", "1");  // in place: beside the main connection there is another one
+  h.kill_open_connections();
+  const auto start = Clock::now();
+  CHECK(client.get("foo") == "1");
+  CHECK(ms_since(start) >= 250);
+  CHECK(ms_since(start) < 550);
+}
+
 TEST_CASE(
     "B20: calls end on time while nothing comes back, and work with the first new connection") {
   HalfOpen h;
