@@ -93,7 +93,7 @@ TEST_CASE("survive a: 3 to 6 shards and back by MIGRATESLOTS under full load") {
 
   load.request_stop();
   kit::wait_until([&] { return load.finished(); }, 20s, "the load to end");
-  cli::LoadTotals loaded = load.totals();
+  const cli::LoadTotals loaded = load.totals();
   const auto totals = probe.finish();
   // (The kit itself asks for CLUSTER SLOTS here, so the client's own count is told.)
   report(
