@@ -165,9 +165,9 @@ void Core::on_usable() {
   start_changed_.notify_all();
 }
 
-void Core::on_view() {
+void Core::on_view(std::uint64_t question) {
   const std::lock_guard lock(start_mutex_);
-  ++views_;
+  answered_question_ = std::max(answered_question_, question);
   start_changed_.notify_all();
 }
 

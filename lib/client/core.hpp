@@ -66,7 +66,7 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
   void run_loop();
   void wait_until_usable();
   void on_usable() override;
-  void on_view() override;
+  void on_view(std::uint64_t question) override;
   void on_start_problem(const Error& error, bool hopeless) override;
 
   /// Counts the call; an Error if it cannot be taken.
@@ -102,7 +102,7 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
   std::mutex start_mutex_;  // guards what follows
   std::condition_variable start_changed_;
   bool usable_ = false;
-  std::uint64_t views_ = 0;
+  std::uint64_t answered_question_ = 0;  // the newest that brought a view
   bool hopeless_ = false;
   std::optional<Error> start_error_;
 };

@@ -71,15 +71,17 @@ TopologyInfo Core::topology() {
 
 Result<void> Core::refresh() {
   if (config_.mode == Mode::single) return {};
+  // An answer to what was asked before does not count: it may be older than what the caller knows.
+  std::uint64_t wanted = 0;
+  const bool open = on_loop([&] {
+    wanted = dispatcher_->keeper().next_question();
+    dispatcher_->keeper().trigger(topology::RefreshReason::user);
+  });
+  if (!open) return Error(ErrorCode::cancelled, Outcome::not_sent, "the client is closed");
   std::unique_lock lock(start_mutex_);
-  const std::uint64_t wanted = views_ + 1;
-  lock.unlock();
-  if (!on_loop([&] { dispatcher_->keeper().trigger(topology::RefreshReason::user); })) {
-    return Error(ErrorCode::cancelled, Outcome::not_sent, "the client is closed");
-  }
-  lock.lock();
   const auto limit = std::chrono::steady_clock::now() + config_.timeout;
-  if (start_changed_.wait_until(lock, limit, [&] { return views_ >= wanted; })) return {};
+  const auto answered = [&] { return answered_question_ >= wanted; };
+  if (start_changed_.wait_until(lock, limit, answered)) return {};
   return Error(ErrorCode::timeout, Outcome::not_sent, "no node gave its view of the cluster");
 }
 

@@ -37,8 +37,8 @@ namespace slotwise::routing {
 class StartListener {
  public:
   virtual void on_usable() = 0;
-  /// A node gave its view (cluster).
-  virtual void on_view() = 0;
+  /// A node gave its view (cluster): see MapKeeperEvents.
+  virtual void on_view(std::uint64_t question) = 0;
   virtual void on_start_problem(const Error& error, bool hopeless) = 0;
 
  protected:
@@ -87,7 +87,7 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   void on_expired(Node& node, Request& request, bool sent) override;
   void on_up(Node& node) override;
   void on_down(Node& node, const Error& error, bool was_ready) override;
-  void on_view() override { listener_.on_view(); }
+  void on_view(std::uint64_t question) override { listener_.on_view(question); }
   void on_map_changed() override;
   void on_node_changed(Node& node) override;
   void on_first_view_failed(const Error& error, bool hopeless) override;

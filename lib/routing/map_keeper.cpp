@@ -41,6 +41,7 @@ struct MapKeeper::Question {
   };
 
   MapKeeper* keeper = nullptr;
+  std::uint64_t number = 0;
   topology::RefreshTarget target;
   topology::ViewMark mark{};
   Node* node = nullptr;
@@ -97,6 +98,7 @@ void MapKeeper::ask(const topology::RefreshTarget& target) {
   }
   auto question = std::make_unique<Question>();
   question->keeper = this;
+  question->number = next_question_++;
   question->target = target;
   question->mark = map_.mark();
   question->node = node;
@@ -150,7 +152,7 @@ void MapKeeper::answered(Question& q) {
   }
   if (parsed.ok()) {
     take(merged, *before);
-    if (!merged.view_partial) events_.on_view();
+    if (!merged.view_partial) events_.on_view(q.number);
     if (!q.node->told_id().empty()) {
       if (const auto* known = map().find_by_id(q.node->told_id())) answered_by = known->handle;
     }

@@ -6,6 +6,7 @@
 // questions become requests and maps become nodes and slot table entries.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +26,8 @@ namespace slotwise::routing {
 
 class MapKeeperEvents {
  public:
-  /// A node gave a full view, whether or not it changed anything.
-  virtual void on_view() = 0;
+  /// A node gave a full view, whether or not it changed anything, in answer to that question.
+  virtual void on_view(std::uint64_t question) = 0;
   /// A new map is in use. Calls that wait for one can go on.
   virtual void on_map_changed() = 0;
   /// A node that is not primary any more, or lost slots: what was not sent yet goes elsewhere.
@@ -62,6 +63,8 @@ class MapKeeper {
   void node_failed(Node& node, topology::RefreshReason reason);
   void node_ok(Node& node);
 
+  /// Questions have numbers, from 1 on; this is the next one's.
+  std::uint64_t next_question() const noexcept { return next_question_; }
   const topology::TopologyMap& map() const noexcept { return *map_.current(); }
   TopologyInfo info() const;
   bool has_view() const noexcept { return usable_; }
@@ -100,6 +103,7 @@ class MapKeeper {
   std::unordered_map<std::string, Error> problems_;  // before the first view: by endpoint
   std::vector<ShardNodes> shards_;                   // as map().shards()
   std::size_t next_primary_ = 0;
+  std::uint64_t next_question_ = 1;
   Node* single_ = nullptr;
   bool usable_ = false;
   bool stopped_ = false;
