@@ -72,6 +72,7 @@ void MapKeeper::use_single_server() {
 void MapKeeper::stop() {
   stopped_ = true;
   around_.loop.cancel(timer_);
+  around_.loop.cancel(look_again_);
 }
 
 // --- asking ----------------------------------------------------------------------------------
@@ -166,6 +167,7 @@ void MapKeeper::answered(Question& q) {
     note_problem(q.target, parsed.problem,
                  trouble.value_or(Error(ErrorCode::protocol, Outcome::not_sent, parsed.text)));
   }
+  if (parsed.ok()) look_for_replicas_again();
   policy_.finished(q.target, outcome, now, answered_by);
   if (!policy_.round_open() && policy_.in_flight() == 0 && usable_) nodes_.retire_visitors();
   // Not here: this may run inside a node's report, and step() frees the question that called.
@@ -258,6 +260,23 @@ void MapKeeper::tell_policy() {
     known.push_back({n.handle, n.info.endpoint, node != nullptr && node->connected()});
   }
   policy_.set_nodes(std::move(known));
+}
+
+/// Nobody tells when a replica can serve again, and the periodic look may be a minute away.
+void MapKeeper::look_for_replicas_again() {
+  constexpr std::chrono::seconds pause(3);
+  const bool unwell = std::any_of(map().nodes().begin(), map().nodes().end(), [](const auto& n) {
+    return n.info.role == topology::Role::replica && n.info.health != topology::Health::ok;
+  });
+  if (unwell && around_.config.read_from != ReadFrom::primary) {
+    around_.loop.arm(look_again_, around_.loop.now() + pause);
+  } else {
+    around_.loop.cancel(look_again_);
+  }
+}
+
+void MapKeeper::look_again() {
+  trigger(topology::RefreshReason::periodic);
 }
 
 // --- what the dispatcher reports ---------------------------------------------------------------

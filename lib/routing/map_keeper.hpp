@@ -90,6 +90,8 @@ class MapKeeper {
   void take(const topology::MergeResult& merged, const topology::TopologyMap& before);
   void publish();
   void tell_policy();
+  void look_for_replicas_again();
+  void look_again();
 
   const Surroundings& around_;
   NodeSet& nodes_;
@@ -98,6 +100,7 @@ class MapKeeper {
   topology::SlotMap map_;
   topology::RefreshPolicy policy_;
   net::Timer timer_ = net::Timer::calling<&MapKeeper::step>(this);
+  net::Timer look_again_ = net::Timer::calling<&MapKeeper::look_again>(this);
   std::vector<std::unique_ptr<Question>> questions_;
   std::vector<std::unique_ptr<Question>> answered_;  // to be freed by the next step
   std::unordered_map<std::string, Error> problems_;  // before the first view: by endpoint

@@ -12,7 +12,7 @@ using namespace slotwise::survival;
 
 namespace {
 
-void check_counted(const char* how, kit::Cluster& cluster, ProbeRun& probe) {
+cli::ProbeTotals check_counted(const char* how, kit::Cluster& cluster, ProbeRun& probe) {
   probe.wait_until_all_write();
   probe.wait_for_writes(1000);
   const auto map_requests = cluster.command_count("cluster|slots");
@@ -25,6 +25,7 @@ void check_counted(const char* how, kit::Cluster& cluster, ProbeRun& probe) {
   CHECK(totals.wrong == 0);
   CHECK(totals.unread == 0);
   CHECK(totals.sum <= totals.acked + totals.unknown);
+  return totals;
 }
 
 }  // namespace
@@ -38,7 +39,9 @@ TEST_CASE("survive i: INCR through SIGKILL and failover") {
   const std::size_t victim = cluster.owner_of(0);
   cluster.kill(victim);
   wait_for_heir(cluster, 0, victim, 15s);
-  check_counted("i (failover)", cluster, probe);
+  // Replication is asynchronous: what the dead primary had acknowledged and not passed on is lost,
+  // whatever a client does.
+  (void)check_counted("i (failover)", cluster, probe);
 }
 
 TEST_CASE("survive i: INCR through SIGKILL and restart") {
@@ -51,7 +54,7 @@ TEST_CASE("survive i: INCR through SIGKILL and restart") {
   cluster.kill(victim);
   std::this_thread::sleep_for(1s);
   cluster.restart(victim);
-  check_counted("i (restart)", cluster, probe);
+  CHECK(check_counted("i (restart)", cluster, probe).lost == 0);
 }
 
 TEST_CASE("survive i: INCR through connections that are cut anywhere") {
@@ -74,5 +77,5 @@ TEST_CASE("survive i: INCR through connections that are cut anywhere") {
   }
   for (const std::size_t node : cluster.members())
     cluster.proxy(node).heal();
-  check_counted("i (cuts)", cluster, probe);
+  CHECK(check_counted("i (cuts)", cluster, probe).lost == 0);
 }
