@@ -24,7 +24,9 @@ if(SLOTWISE_DEVELOPER)
 endif()
 if(SLOTWISE_SANITIZE)
   set(sanitize -fsanitize=${SLOTWISE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_compile_options(slotwise_developer INTERFACE ${sanitize})
+  # A target with the property SLOTWISE_UNSANITIZED is compiled without, which takes half the time.
+  target_compile_options(slotwise_developer INTERFACE
+    "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:SLOTWISE_UNSANITIZED>>>:${sanitize}>")
   target_link_options(slotwise_developer INTERFACE ${sanitize})
   unset(sanitize)
 endif()

@@ -26,6 +26,7 @@ struct Event {
     refresh_failed,    ///< node, text = why
     topology_changed,  ///< a new map is in use; text = what changed
     primary_changed,   ///< slots went from one primary to another; node = the new one, text
+    auth_refused,      ///< a live connection goes on with its old credentials; node, text
   };
   Kind kind = Kind::connected;
   std::chrono::system_clock::time_point at;

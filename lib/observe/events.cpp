@@ -24,6 +24,8 @@ std::string_view to_string(Event::Kind kind) noexcept {
       return "topology_changed";
     case Event::Kind::primary_changed:
       return "primary_changed";
+    case Event::Kind::auth_refused:
+      return "auth_refused";
   }
   return "unknown";
 }

@@ -335,7 +335,7 @@ void Dispatcher::on_stalled(Node& node) {
 
 void Dispatcher::on_auth_refused(Node& node, const Error& error) {
   if (!auth_refused_) auth_refused_ = error;
-  around_.observer.tell(Event::Kind::connect_failed, node.name(), std::string(error.message()));
+  around_.observer.tell(Event::Kind::auth_refused, node.name(), std::string(error.message()));
 }
 
 void Dispatcher::on_first_view_failed(const Error& error, bool hopeless) {

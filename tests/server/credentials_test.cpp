@@ -1,6 +1,7 @@
 // Passwords that change while the client runs: Config::credentials_provider, reauthenticate().
 #include <atomic>
 #include <mutex>
+#include <vector>
 
 #include "kit/server.hpp"
 #include "server/support.hpp"
@@ -42,6 +43,16 @@ class Vault {
   int asked_ = 0;
 };
 
+/// Remembers which node refused new credentials.
+struct Refusals : EventSink {
+  std::mutex mutex;
+  std::vector<std::string> nodes;  // guarded by mutex
+  void on_event(const Event& event) override {
+    const std::scoped_lock lock(mutex);
+    if (event.kind == Event::Kind::auth_refused) nodes.push_back(event.node);
+  }
+};
+
 /// A server with users app and app2, which may do everything with any key.
 struct Fixture {
   kit::Server server{{.user = "app", .password = "first"}};
@@ -49,8 +60,9 @@ struct Fixture {
 
   Fixture() { server.command("ACL", "SETUSER", "app2", "on", ">other", "~*", "&*", "+@all"); }
 
-  Client client() const {
+  Client client(std::shared_ptr<EventSink> events = nullptr) const {
     Config config;
+    config.events = std::move(events);
     config.endpoints = {{server.address().host, server.address().port}};
     config.credentials_provider = [vault = vault] { return vault->ask(); };
     return Client::connect(config);
@@ -101,7 +113,8 @@ TEST_CASE("credentials that are refused are asked for once more before a call fa
 
 TEST_CASE("reauthenticate() gives live connections the identity of now") {
   Fixture f;
-  const Client client = f.client();
+  const auto refusals = std::make_shared<Refusals>();
+  const Client client = f.client(refusals);
   client.set("k", "v");
   client.async().get("k").get();
   CHECK(client.command<std::string>("ACL", "WHOAMI") == "app");
@@ -121,6 +134,8 @@ TEST_CASE("reauthenticate() gives live connections the identity of now") {
   CHECK(refused.error().node() == f.server.address().to_string());
   CHECK(std::string(refused.error().what()).find("wrong-secret") == std::string::npos);
   CHECK(client.async().command<std::string>("ACL", "WHOAMI").get() == "app2");
+  const std::scoped_lock lock(refusals->mutex);
+  CHECK(refusals->nodes == std::vector<std::string>{f.server.address().to_string()});
 }
 
 TEST_CASE("NOPERM: fresh credentials are tried once, if there are any") {

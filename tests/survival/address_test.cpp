@@ -11,7 +11,7 @@
 using namespace slotwise;
 using namespace slotwise::survival;
 
-TEST_CASE("survive f: SIGKILL, restart on another address, TLS, DNS names the old one") {
+TEST_CASE("survive f: SIGKILL, restart on another address, TLS, DNS names the old one", "[alone]") {
   auto dns = std::make_shared<kit::DnsResponder>();
   kit::Cluster cluster({.primaries = 3,
                         .node_timeout = 15s,
@@ -120,7 +120,7 @@ std::vector<kit::Address> three_addresses(kit::Cluster& cluster) {
 
 }  // namespace
 
-TEST_CASE("survive g: all nodes move while all are down, and DNS follows") {
+TEST_CASE("survive g: all nodes move while all are down, and DNS follows", "[alone]") {
   kit::Cluster cluster({.primaries = 3,
                         .appendonly = true,
                         .own_addresses = true,
@@ -130,7 +130,7 @@ TEST_CASE("survive g: all nodes move while all are down, and DNS follows") {
   move_all(cluster, client, three_addresses(cluster), "g (names)");
 }
 
-TEST_CASE("survive g: all nodes move while all are down, to where other seeds were") {
+TEST_CASE("survive g: all nodes move while all are down, to where other seeds were", "[alone]") {
   kit::Cluster cluster({.primaries = 3, .appendonly = true, .own_addresses = true});
   const auto later = three_addresses(cluster);
   Config config = Config::parse(cluster.uri());

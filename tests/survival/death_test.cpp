@@ -9,7 +9,7 @@
 using namespace slotwise;
 using namespace slotwise::survival;
 
-TEST_CASE("survive d: SIGKILL of a primary, its replica takes over") {
+TEST_CASE("survive d: SIGKILL of a primary, its replica takes over", "[alone]") {
   // With the default `yes` every other node answers -CLUSTERDOWN too while a slot has no owner:
   // that is the servers' word, and calls to healthy shards would have to wait for it.
   kit::Cluster cluster({.primaries = 3,
@@ -58,7 +58,7 @@ TEST_CASE("survive d: SIGKILL of a primary, its replica takes over") {
   CHECK(ms_between(serves, *first) <= 1000);
 }
 
-TEST_CASE("survive e: SIGKILL and restart on the same address, no failover") {
+TEST_CASE("survive e: SIGKILL and restart on the same address, no failover", "[alone]") {
   kit::Cluster cluster({.primaries = 3, .node_timeout = 15s, .appendonly = true});
   const Client client = Client::connect(cluster.uri());
   ShardCallers callers(client, cluster);

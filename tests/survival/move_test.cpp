@@ -74,7 +74,7 @@ class MultiKeyCallers {
 
 }  // namespace
 
-TEST_CASE("survive a: 3 to 6 shards and back by MIGRATESLOTS under full load") {
+TEST_CASE("survive a: 3 to 6 shards and back by MIGRATESLOTS under full load", "[alone]") {
   kit::Cluster cluster({.primaries = 3});
   if (!cluster.binaries().has_migrateslots()) SKIP("this server has no MIGRATESLOTS");
   const Client client = Client::connect(cluster.uri());
@@ -142,7 +142,7 @@ TEST_CASE("survive b: slots moved key by key, with commands of several keys runn
   CHECK(try_agains > 0);
 }
 
-TEST_CASE("survive c: CLUSTER FAILOVER, and SIGTERM with a failover at shutdown") {
+TEST_CASE("survive c: CLUSTER FAILOVER, and SIGTERM with a failover at shutdown", "[alone]") {
   kit::Cluster cluster(
       {.primaries = 3, .replicas = 1, .config = {{"shutdown-on-sigterm", "failover"}}});
   const Client client = Client::connect(cluster.uri());

@@ -70,7 +70,7 @@ void check_silence(kit::Cluster& cluster, const char* how, const Silence& silenc
 
 }  // namespace
 
-TEST_CASE("survive h: SIGSTOP of a primary for 12 s, its replica takes over") {
+TEST_CASE("survive h: SIGSTOP of a primary for 12 s, its replica takes over", "[alone]") {
   // See scenario d for why not `yes`.
   kit::Cluster cluster({.primaries = 3,
                         .replicas = 1,
@@ -82,7 +82,7 @@ TEST_CASE("survive h: SIGSTOP of a primary for 12 s, its replica takes over") {
                  .end = [&](std::size_t primary) { cluster.resume(primary); }});
 }
 
-TEST_CASE("survive h: the cable to a primary is cut for 12 s, its replica is promoted") {
+TEST_CASE("survive h: the cable to a primary is cut for 12 s, its replica is promoted", "[alone]") {
   // The bus is not cut, so the replica has to be told.
   kit::Cluster cluster({.primaries = 3,
                         .replicas = 1,
