@@ -103,6 +103,9 @@ ServerOptions Cluster::server_options(const Node& node, std::size_t index) const
       // shape is no longer the one that the test asked for.
       {"cluster-allow-replica-migration", "no"},
       {"appendonly", options_.appendonly ? "yes" : "no"},
+      // With `everysec` a server that waits for an fsync answers before it has written: killed in
+      // those milliseconds it loses what it acknowledged, and a test would blame the client.
+      {"appendfsync", "always"},
   };
   auto& lines = server.config;
   if (options_.tls) lines.emplace_back("tls-cluster", "yes");
