@@ -37,7 +37,7 @@ struct ClusterOptions {
   int primaries = 3;
   int replicas = 0;  ///< of each primary
   milliseconds node_timeout{2000};
-  bool appendonly = false;  ///< with appendfsync always: what is acknowledged is written
+  bool appendonly = false;           ///< with appendfsync always: what is acknowledged is written
   std::vector<ConfigLine> config{};  ///< for every node, after the kit's lines
   /// Every node gets an address of its own (127.A.B.N, one port for all); else all nodes are on
   /// 127.0.0.1 with ports of their own.
