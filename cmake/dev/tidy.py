@@ -19,6 +19,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 # The compile commands are g++'s: clang knows neither all of its warnings nor need they be errors.
+# And its precompiled headers are no headers to clang.
+PRECOMPILED = re.compile(r" -Winvalid-pch -include \S+")
 ARGUMENTS = ["--quiet", "--extra-arg=-Wno-error", "--extra-arg=-Wno-unknown-warning-option"]
 
 
@@ -63,6 +65,10 @@ def main():
     arguments.cache.mkdir(parents=True, exist_ok=True)
 
     commands = json.loads((arguments.build / "compile_commands.json").read_text())
+    for entry in commands:
+        entry["command"] = PRECOMPILED.sub("", entry["command"])
+    own_commands = arguments.cache / "compile_commands.json"
+    own_commands.write_text(json.dumps(commands))
     stamps = {}
     for entry in commands:
         source = pathlib.Path(entry["file"]).resolve()
@@ -73,7 +79,7 @@ def main():
 
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        findings = {pool.submit(tidy, arguments.build, source): source for source in dirty}
+        findings = {pool.submit(tidy, arguments.cache, source): source for source in dirty}
         for future in concurrent.futures.as_completed(findings):
             if future.result():
                 failed += 1
@@ -81,7 +87,7 @@ def main():
             else:
                 stamps[findings[future]].touch()
 
-    for stale in set(arguments.cache.iterdir()) - set(stamps.values()):
+    for stale in set(arguments.cache.iterdir()) - set(stamps.values()) - {own_commands}:
         stale.unlink()
     if failed:
         print(f"dev: error: clang-tidy has findings in {failed} sources", file=sys.stderr)
