@@ -129,6 +129,7 @@ bool Parser::take_plain(Scalar& out) noexcept {
     return false;
   }
   in_.consume(token.size);
+  looked_ = 0;  // a part of it may have come before
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include "resp/token.hpp"
 
+#include <cassert>
 #include <cstring>
 
 namespace slotwise::resp {
@@ -54,6 +55,7 @@ LineScan scan_count(const char* begin, const char* end, bool null_allowed, Token
 LineScan scan_text(const char* begin, const char* end, std::size_t& looked, Token& token) noexcept {
   const char* const text = begin + 1;
   const char* const from = text + looked;
+  assert(from <= end);  // else `looked` is of another line
   const auto* cr =
       static_cast<const char*>(std::memchr(from, '\r', static_cast<std::size_t>(end - from)));
   if (cr == nullptr || cr + 1 == end) {

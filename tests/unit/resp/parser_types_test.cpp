@@ -143,6 +143,25 @@ TEST_CASE("attributes are read over") {
   }
 }
 
+// What is remembered of a reply that came in part must be forgotten with it, whichever way the rest
+// was read: else the next one is taken for whole too early.
+TEST_CASE("every kind of reply after a cut one of every kind") {
+  static constexpr std::string_view kinds[] = {
+      "+OK\r\n",       "+OKAY\r\n",     "-ERR no\r\n",   ":12\r\n",
+      "$2\r\nab\r\n",  "$-1\r\n",       "_\r\n",         "*-1\r\n",
+      "#t\r\n",        ",1.5\r\n",      "(123\r\n",      "=5\r\ntxt:a\r\n",
+      "!3\r\nERR\r\n", "*1\r\n+OK\r\n", ">1\r\n+OK\r\n", "|1\r\n+a\r\n+OK\r\n+OK\r\n"};
+  for (const std::string_view first : kinds) {
+    for (const std::string_view second : kinds) {
+      const std::string bytes = std::string(first).append(second).append("+OK\r\n");
+      INFO(bytes);
+      const Outcome outcome = run_all_cuts(bytes);
+      CHECK(outcome.error.empty());
+      CHECK(outcome.replies.size() + outcome.pushes.size() == 3);
+    }
+  }
+}
+
 TEST_CASE("replies of many kinds in one stream") {
   const Outcome outcome = run_all_cuts("+OK\r\n*2\r\n:1\r\n_\r\n$3\r\nabc\r\n:5\r\n%0\r\n,1.5\r\n");
   CHECK(outcome.error.empty());

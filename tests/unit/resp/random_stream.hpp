@@ -20,7 +20,7 @@ class RandomStream {
     const std::size_t kinds = depth > 0 ? 14 : 10;
     switch (below(kinds)) {
       case 0:
-        return "+" + word() + "\r\n";
+        return below(2) ? "+OK\r\n" : "+" + word() + "\r\n";
       case 1:
         return "-ERR " + word() + "\r\n";
       case 2:
