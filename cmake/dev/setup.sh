@@ -10,7 +10,7 @@
 readonly apt_packages=(
   g++ cmake ninja-build pkg-config binutils
   libssl-dev libc-ares-dev libfmt-dev
-  nlohmann-json3-dev libcli11-dev libbenchmark-dev
+  nlohmann-json3-dev libcli11-dev libbenchmark-dev libev-dev
   clang-format clang-tidy
   python3 openssl dnsmasq-base valgrind
 )

@@ -1,0 +1,42 @@
+#include "support/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace slotwise::bench {
+
+double median(std::vector<double> figures) {
+  if (figures.empty()) return 0;
+  std::sort(figures.begin(), figures.end());
+  const std::size_t middle = figures.size() / 2;
+  if (figures.size() % 2 == 1) return figures[middle];
+  return (figures[middle - 1] + figures[middle]) / 2;
+}
+
+double percentile(std::vector<float>& figures, double share) {
+  if (figures.empty()) return 0;
+  const auto count = static_cast<double>(figures.size());
+  const auto rank = static_cast<std::size_t>(std::max(1.0, std::ceil(share * count)));
+  const auto place =
+      figures.begin() + static_cast<std::ptrdiff_t>(std::min(rank, figures.size()) - 1);
+  std::nth_element(figures.begin(), place, figures.end());
+  return static_cast<double>(*place);
+}
+
+Ratio compare(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  Ratio ratio;
+  for (std::size_t round = 0; round < std::min(ours.size(), theirs.size()); ++round) {
+    const double one = ours[round] / theirs[round];
+    ratio.low = round == 0 ? one : std::min(ratio.low, one);
+    ratio.high = std::max(ratio.high, one);
+  }
+  if (ratio.high > 0) ratio.of_medians = median(ours) / median(theirs);
+  return ratio;
+}
+
+Ratio compare_inverse(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  return compare(theirs, ours);
+}
+
+}  // namespace slotwise::bench
