@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kit/wait.hpp"
-#include "survival/harness.hpp"
+#include "survival/outage.hpp"
 
 using namespace slotwise;
 using namespace slotwise::survival;
@@ -20,40 +20,21 @@ TEST_CASE("survive f: SIGKILL, restart on another address, TLS, DNS names the ol
                         .hostnames = true,
                         .dns = dns,
                         .tls = true});
-  const Client client = Client::connect(cluster.uri());
-  ShardCallers callers(client, cluster);
-  ProbeRun probe(client, {.rate = 4000});
-  probe.wait_for_writes(2000);
+  Outage outage(cluster);
 
-  const std::size_t victim = cluster.owner_of(0);
-  const std::string key = keys_of_shard(cluster, victim, "served", 1).front();
-  cluster.reset_counts();
-  const auto killed = Clock::now();
-  cluster.kill(victim);
-  std::this_thread::sleep_until(killed + 2s);
-  cluster.restart(victim, cluster.spare_address());
-  const auto serves = wait_until_serves(cluster.server(victim), key, 15s);
-  kit::wait_until([&] { return callers.answered_since(victim, serves); }, 15s,
-                  "calls to the node to be answered");
-  probe.wait_until_all_write();
-  const auto works = Clock::now();
-  probe.wait_for_writes(1000);
+  outage.begin([&] { cluster.kill(outage.victim()); });
+  std::this_thread::sleep_until(outage.begun() + 2s);
+  cluster.restart(outage.victim(), cluster.spare_address());
+  outage.wait_until_restored(15s);
+  outage.wait_until_all_work(15s);
+  outage.probe().wait_for_writes(1000);
 
-  callers.stop();
-  const auto map_requests = cluster.command_count("cluster|slots");
-  const auto totals = probe.finish();
-  const auto first = callers.first_write_after(victim, killed + 200ms);
-  REQUIRE(first);
-  report("f", totals, map_requests,
-         fmt::format(
-             "served again after {:.0f} ms, first write {:.0f} ms later, all {:.0f} ms later",
-             ms_between(killed, serves), ms_between(serves, *first), ms_between(serves, works)));
-  check_clean(totals);
-  CHECK(callers.failed() == 0);
-  CHECK(ms_between(serves, *first) <= 2000);
+  const auto figures = outage.finish("f", cluster.command_count("cluster|slots"));
+  check_clean(figures.totals);
+  CHECK(figures.first_write_ms <= 2000);
   // The name leads to the old address all the time.
-  CHECK(dns->a(cluster.node(victim).hostname).ips !=
-        std::vector{cluster.server(victim).address().host});
+  CHECK(dns->a(cluster.node(outage.victim()).hostname).ips !=
+        std::vector{cluster.server(outage.victim()).address().host});
 }
 
 namespace {

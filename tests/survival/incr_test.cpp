@@ -4,7 +4,6 @@
 #include <random>
 #include <thread>
 
-#include "kit/wait.hpp"
 #include "survival/harness.hpp"
 
 using namespace slotwise;
@@ -12,7 +11,25 @@ using namespace slotwise::survival;
 
 namespace {
 
-cli::ProbeTotals check_counted(const char* how, kit::Cluster& cluster, ProbeRun& probe) {
+/// Counters of a cluster are counted up.
+struct Counting {
+  kit::Cluster cluster;
+  Client client = Client::connect(cluster.uri());
+  ProbeRun probe{client, {.operation = cli::ProbeOperation::incr}};
+
+  explicit Counting(kit::ClusterOptions options) : cluster(std::move(options)) {}
+
+  std::size_t kill_a_primary() {
+    probe.wait_for_writes(2000);
+    cluster.reset_counts();
+    const std::size_t victim = cluster.owner_of(0);
+    cluster.kill(victim);
+    return victim;
+  }
+  cli::ProbeTotals check(const char* how);
+};
+
+cli::ProbeTotals Counting::check(const char* how) {
   probe.wait_until_all_write();
   probe.wait_for_writes(1000);
   const auto map_requests = cluster.command_count("cluster|slots");
@@ -31,42 +48,31 @@ cli::ProbeTotals check_counted(const char* how, kit::Cluster& cluster, ProbeRun&
 }  // namespace
 
 TEST_CASE("survive i: INCR through SIGKILL and failover") {
-  kit::Cluster cluster({.primaries = 3, .replicas = 1});
-  const Client client = Client::connect(cluster.uri());
-  ProbeRun probe(client, {.operation = cli::ProbeOperation::incr});
-  probe.wait_for_writes(2000);
-  cluster.reset_counts();
-  const std::size_t victim = cluster.owner_of(0);
-  cluster.kill(victim);
-  wait_for_heir(cluster, 0, victim, 15s);
+  Counting counting({.primaries = 3, .replicas = 1});
+  const std::size_t victim = counting.kill_a_primary();
+  wait_for_heir(counting.cluster, 0, victim, 15s);
   // Replication is asynchronous: what the dead primary had acknowledged and not passed on is lost,
   // whatever a client does.
-  (void)check_counted("i (failover)", cluster, probe);
+  (void)counting.check("i (failover)");
 }
 
 TEST_CASE("survive i: INCR through SIGKILL and restart") {
-  kit::Cluster cluster({.primaries = 3, .node_timeout = 15s, .appendonly = true});
-  const Client client = Client::connect(cluster.uri());
-  ProbeRun probe(client, {.operation = cli::ProbeOperation::incr});
-  probe.wait_for_writes(2000);
-  cluster.reset_counts();
-  const std::size_t victim = cluster.owner_of(0);
-  cluster.kill(victim);
-  std::this_thread::sleep_for(1s);
-  cluster.restart(victim);
-  CHECK(check_counted("i (restart)", cluster, probe).lost == 0);
+  Counting counting({.primaries = 3, .node_timeout = 15s, .appendonly = true});
+  const std::size_t victim = counting.kill_a_primary();
+  std::this_thread::sleep_for(1s);  // so long it is down
+  counting.cluster.restart(victim);
+  CHECK(counting.check("i (restart)").lost == 0);
 }
 
 TEST_CASE("survive i: INCR through connections that are cut anywhere") {
-  kit::Cluster cluster({.primaries = 3, .proxied = true});
-  const Client client = Client::connect(cluster.uri());
-  ProbeRun probe(client, {.operation = cli::ProbeOperation::incr});
+  Counting counting({.primaries = 3, .proxied = true});
+  kit::Cluster& cluster = counting.cluster;
   for (const std::size_t node : cluster.members()) {
     // In the middle of commands, of replies, of the handshake.
     cluster.proxy(node).cut_new_connections(
         {.at_least = 1, .at_most = 20'000, .reset = node % 2 == 0, .seed = 7 + node});
   }
-  probe.wait_for_writes(1000);
+  counting.probe.wait_for_writes(1000);
   cluster.reset_counts();
   std::minstd_rand random(1);  // NOLINT: the same moments every time
   const auto end = Clock::now() + 6s;
@@ -77,5 +83,5 @@ TEST_CASE("survive i: INCR through connections that are cut anywhere") {
   }
   for (const std::size_t node : cluster.members())
     cluster.proxy(node).heal();
-  CHECK(check_counted("i (cuts)", cluster, probe).lost == 0);
+  CHECK(counting.check("i (cuts)").lost == 0);
 }
