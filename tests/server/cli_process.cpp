@@ -10,8 +10,9 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
-#include <stdexcept>
 #include <system_error>
+
+#include "kit/wait.hpp"
 
 extern char** environ;
 
@@ -126,15 +127,12 @@ bool CliProcess::wait_until(const std::function<bool(const std::string& out)>& c
 
 CliResult CliProcess::finish(std::chrono::milliseconds limit) {
   close_input();
-  const auto end = std::chrono::steady_clock::now() + limit;
   int state = 0;
-  while (::waitpid(pid_, &state, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > end) {
-      const std::scoped_lock lock(mutex_);
-      throw std::runtime_error("the tool did not end in time; it said:\n" + out_ + err_);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  kit::wait_until([&] { return ::waitpid(pid_, &state, WNOHANG) != 0; }, limit,
+                  [&] {
+                    const std::scoped_lock lock(mutex_);
+                    return "the tool to end; it said:\n" + out_ + err_;
+                  });
   pid_ = -1;
   for (auto& reader : readers_)
     reader.join();

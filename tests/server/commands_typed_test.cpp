@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -21,6 +20,7 @@
 
 #include "kit/cluster.hpp"
 #include "kit/server.hpp"
+#include "kit/wait.hpp"
 
 namespace {
 
@@ -151,8 +151,7 @@ void keys(const Client& c) {
   CHECK(c.expire_time("{t}k") == Clock::time_point(when));
   CHECK(c.persist("{t}k"));
   CHECK(c.expire("{t}k", std::chrono::nanoseconds(1)));  // one millisecond, not now
-  std::this_thread::sleep_for(5ms);
-  CHECK(c.type("{t}k") == "none");
+  kit::wait_until([&] { return c.type("{t}k") == "none"; }, 5s, "the key to be gone");
 
   c.set("{t}k", "v");
   CHECK(c.type("{t}k") == "string");
