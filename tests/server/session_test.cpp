@@ -72,7 +72,7 @@ TEST_CASE("RESP2 on request gives the same values") {
 TEST_CASE("numbered databases in a cluster, where the server has them") {
   kit::ClusterOptions options{.primaries = 3};
   const bool has_them = kit::ServerBinaries::find().has_cluster_databases();
-  if (has_them) options.config.push_back({"cluster-databases", "16"});
+  if (has_them) options.config.emplace_back("cluster-databases", "16");
   kit::Cluster cluster(options);
   Config config = Config::parse(cluster.uri());
   config.database = 3;

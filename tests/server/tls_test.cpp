@@ -81,7 +81,7 @@ TEST_CASE("TLS: no fall back to plain text, in neither direction") {
 TEST_CASE("TLS: client certificates, and a renewed one is used without a restart") {
   const Authority authority;
   kit::ServerOptions options = authority.server();
-  options.config.push_back({"tls-auth-clients", "yes"});
+  options.config.emplace_back("tls-auth-clients", "yes");
   kit::Server server(options);
   Config config = authority.config(server);
   config.timeout = 1s;
