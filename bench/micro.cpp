@@ -1,17 +1,30 @@
-// The parts of the hot path, without servers: slot, encode, parse, table look-ups.
+// The parts of the hot path, without servers: slot, encode, parse, table look-ups; and those of a
+// new map.
 #include <benchmark/benchmark.h>
 
+#include <fmt/format.h>
+
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <slotwise/reply.hpp>
 #include <slotwise/slot.hpp>
 
 #include "commands/command_info.hpp"
 #include "commands/route.hpp"
+#include "kit/scripted_map.hpp"
 #include "resp/encoder.hpp"
 #include "resp/parser.hpp"
+#include "routing/slot_table.hpp"
+#include "topology/slot_map.hpp"
+#include "topology/view_parser.hpp"
 
 namespace {
 
@@ -86,6 +99,78 @@ void route_zunionstore(benchmark::State& state) {
     benchmark::DoNotOptimize(commands::route(words));
 }
 BENCHMARK(route_zunionstore);
+
+// --- a new map of 1,000 nodes whose slots are in ranges of one, and of which a tenth has moved
+// -----
+
+constexpr std::size_t large_primaries = 500;
+
+std::string large_map_bytes(std::size_t round) {
+  std::vector<kit::ScriptedMapNode> nodes;
+  for (std::size_t i = 0; i < 2 * large_primaries; ++i)
+    nodes.push_back(
+        {fmt::format("127.1.{}.{}", i / 200, 1 + i % 200), 6379, fmt::format("{:040x}", i + 1)});
+  std::vector<kit::ScriptedRange> ranges;
+  for (int slot = 0; slot < slot_count; ++slot) {
+    const std::size_t shard =
+        (static_cast<std::size_t>(slot) + (slot % 10 == 0 ? round : 0)) % large_primaries;
+    ranges.push_back({slot, slot, {nodes[shard], nodes[shard + large_primaries]}});
+  }
+  return kit::ScriptedMap(std::move(ranges)).slots_reply(true);
+}
+
+Reply large_map_reply(const std::string& bytes) {
+  resp::Parser parser;
+  parser.feed(bytes);
+  Reply reply;
+  if (parser.next(reply) != resp::Status::reply) throw std::logic_error("no reply");
+  return reply;
+}
+
+const Endpoint asked = {"127.1.0.1", 6379};
+
+void large_map_parse_reply(benchmark::State& state) {
+  const std::string bytes = large_map_bytes(0);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(large_map_reply(bytes));
+}
+BENCHMARK(large_map_parse_reply)->Unit(benchmark::kMillisecond);
+
+void large_map_parse_view(benchmark::State& state) {
+  const Reply reply = large_map_reply(large_map_bytes(0));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(topology::parse_view(reply, nullptr, asked));
+}
+BENCHMARK(large_map_parse_view)->Unit(benchmark::kMillisecond);
+
+void large_map_merge(benchmark::State& state) {
+  const topology::ClusterView views[] = {
+      topology::parse_view(large_map_reply(large_map_bytes(0)), nullptr, asked).view,
+      topology::parse_view(large_map_reply(large_map_bytes(1)), nullptr, asked).view};
+  topology::SlotMap map;
+  std::size_t round = 0;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(map.merge(views[round++ % 2]));
+}
+BENCHMARK(large_map_merge)->Unit(benchmark::kMillisecond);
+
+/// All of it: what a client does between the last byte of the answer and the new map.
+void large_map_in_use(benchmark::State& state) {
+  const std::string bytes[] = {large_map_bytes(0), large_map_bytes(1)};
+  topology::SlotMap map;
+  auto table = std::make_unique<routing::SlotTable>();
+  std::size_t round = 0;
+  for (auto _ : state) {
+    map.merge(topology::parse_view(large_map_reply(bytes[round++ % 2]), nullptr, asked).view);
+    for (int slot = 0; slot < slot_count; ++slot) {
+      // Any address will do: the table only keeps it.
+      const auto owner =
+          static_cast<std::size_t>(map.current()->owner_handle(static_cast<std::uint16_t>(slot)));
+      table->set(static_cast<std::uint16_t>(slot), reinterpret_cast<routing::Node*>(owner * 64));
+    }
+  }
+}
+BENCHMARK(large_map_in_use)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 
