@@ -14,9 +14,17 @@ namespace {
 
 using namespace slotwise::bench;
 
+/// Half of what the slowest of them can.
+double half_rate(const std::vector<Side*>& sides, const Deployment& servers) {
+  double slowest = 0;
+  for (const auto& rounds : run_in_turn(sides, servers, {.rounds = 5, .seconds = 0.2})) {
+    const double rate = median_of(rounds, &Measurement::rate);
+    slowest = slowest == 0 ? rate : std::min(slowest, rate);
+  }
+  return slowest / 2;
+}
+
 ShapeResult run(const Shape& shape, Bed& bed, RoundOptions options) {
-  // A p99 is a matter of rare moments: of three times as many rounds the median is steadier.
-  if (shape.half_rate) options = {.rounds = options.rounds * 3, .seconds = options.seconds / 2};
   std::vector<SidePtr> made;
   made.push_back(shape.ours(bed));
   for (const auto& rival : shape.rivals)
@@ -24,18 +32,17 @@ ShapeResult run(const Shape& shape, Bed& bed, RoundOptions options) {
   std::vector<Side*> sides;
   for (const auto& side : made)
     sides.push_back(side.get());
+  const auto& servers = shape.tls ? bed.tls() : bed.plain();
 
   ShapeResult result{.shape = &shape};
-  auto all = run_in_turn(sides, shape.tls ? bed.tls() : bed.plain(), options,
-                         [&](const std::vector<Measurement>& warm_up) {
-                           if (!shape.half_rate) return;
-                           double slowest = warm_up.front().rate();
-                           for (const auto& one : warm_up)
-                             slowest = std::min(slowest, one.rate());
-                           result.offered_rate = slowest / 2;
-                           for (auto* side : sides)
-                             side->set_rate(result.offered_rate);
-                         });
+  if (shape.half_rate) {
+    result.offered_rate = half_rate(sides, servers);
+    for (auto* side : sides)
+      side->set_rate(result.offered_rate);
+    // A p99 is a matter of rare moments: of more rounds the median is steadier.
+    options = {.rounds = options.rounds * 3, .seconds = options.seconds / 2};
+  }
+  auto all = run_in_turn(sides, servers, options);
   result.ours = std::move(all.front());
   result.theirs.assign(std::make_move_iterator(all.begin() + 1),
                        std::make_move_iterator(all.end()));

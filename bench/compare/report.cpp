@@ -39,7 +39,7 @@ std::string with_commas(double number) {
 /// One side of a shape, as all reports show it.
 struct Row {
   std::string shape, side, rate, p50, p99, client_cpu, server_cpu;
-  std::string ratio, spread, bar, word;  // empty: ours, or no bar
+  std::string ratio, best, spread, bar, word;  // empty: ours, or no bar
 };
 
 Row row_of(const Shape& shape, const std::string& side, const Measurements& rounds) {
@@ -65,6 +65,7 @@ std::vector<Row> rows_of(const ShapeResult& result) {
     const Verdict& verdict = result.verdicts[i];
     Row row = row_of(*result.shape, verdict.rival, result.theirs[i]);
     row.ratio = fmt::format("{:.2f}", verdict.ratio.of_medians);
+    row.best = fmt::format("{:.2f}", verdict.ratio.of_best);
     row.spread = fmt::format("{:.2f}..{:.2f}", verdict.ratio.low, verdict.ratio.high);
     if (verdict.bar > 0) row.bar = fmt::format("{:.2f}", verdict.bar);
     if (verdict.is_short()) row.word = "SHORT";
@@ -75,9 +76,9 @@ std::vector<Row> rows_of(const ShapeResult& result) {
 
 std::string text_line(const Row& row) {
   std::string line =
-      fmt::format("{:35} {:30} {:>10} {:>8} {:>8} {:>10} {:>10}  {:>6} {:>12} {:>5} {}\n",
+      fmt::format("{:35} {:30} {:>10} {:>8} {:>8} {:>10} {:>10}  {:>6} {:>6} {:>12} {:>5} {}\n",
                   row.shape, row.side, row.rate, row.p50, row.p99, row.client_cpu, row.server_cpu,
-                  row.ratio, row.spread, row.bar, row.word);
+                  row.ratio, row.best, row.spread, row.bar, row.word);
   line.erase(line.find_last_not_of(" \n") + 1);
   return line + '\n';
 }
@@ -128,6 +129,7 @@ std::string text_head() {
                     .client_cpu = "client CPU",
                     .server_cpu = "server CPU",
                     .ratio = "ratio",
+                    .best = "best",
                     .spread = "spread",
                     .bar = "bar"});
 }
@@ -145,12 +147,12 @@ std::string markdown(const std::vector<ShapeResult>& results, const std::string&
   std::string text = circumstances;
   text +=
       "\n\n| Shape | Client | per second | p50 us | p99 us | client CPU us | server CPU us | ratio "
-      "| spread | bar | |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n";
+      "| best | spread | bar | |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n";
   for (const auto& result : results) {
     for (const auto& row : rows_of(result)) {
-      text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", row.shape,
-                          row.side, row.rate, row.p50, row.p99, row.client_cpu, row.server_cpu,
-                          row.ratio, row.spread, row.bar, row.word);
+      text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+                          row.shape, row.side, row.rate, row.p50, row.p99, row.client_cpu,
+                          row.server_cpu, row.ratio, row.best, row.spread, row.bar, row.word);
     }
   }
   return text;
@@ -173,6 +175,7 @@ nlohmann::json json(const std::vector<ShapeResult>& results, const RoundOptions&
       nlohmann::json rival = {{"name", verdict.rival},
                               {"rounds", json_of(result.theirs[i])},
                               {"ratio", verdict.ratio.of_medians},
+                              {"of_best", verdict.ratio.of_best},
                               {"low", verdict.ratio.low},
                               {"high", verdict.ratio.high}};
       if (verdict.bar > 0) {

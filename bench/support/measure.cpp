@@ -43,13 +43,10 @@ double median_of(const Measurements& rounds, const Figure& figure) {
   return median(figures(rounds, figure));
 }
 
-std::vector<Measurements> run_in_turn(
-    const std::vector<Side*>& sides, const Deployment& deployment, const RoundOptions& options,
-    const std::function<void(const std::vector<Measurement>&)>& warm_up) {
-  Measurements first;
+std::vector<Measurements> run_in_turn(const std::vector<Side*>& sides, const Deployment& deployment,
+                                      const RoundOptions& options) {
   for (auto* side : sides)
-    first.push_back(measure(*side, deployment, std::min(0.3, options.seconds)));
-  if (warm_up) warm_up(first);
+    side->run(std::min(0.3, options.seconds));
 
   std::vector<Measurements> all(sides.size());
   for (int round = 0; round < options.rounds; ++round) {

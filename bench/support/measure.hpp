@@ -36,10 +36,9 @@ struct RoundOptions {
   double seconds = 0.5;  ///< of one run; many short rounds: noise then hits all sides alike
 };
 
-/// First each side runs for a moment without being counted (`warm_up` gets what that gave); then
-/// A B C, A B C, ... The result is in the order of the sides.
-std::vector<Measurements> run_in_turn(
-    const std::vector<Side*>& sides, const Deployment& deployment, const RoundOptions& options,
-    const std::function<void(const std::vector<Measurement>&)>& warm_up = nullptr);
+/// First each side runs for a moment without being counted; then A B C, A B C, ... The result is in
+/// the order of the sides.
+std::vector<Measurements> run_in_turn(const std::vector<Side*>& sides, const Deployment& deployment,
+                                      const RoundOptions& options);
 
 }  // namespace slotwise::bench

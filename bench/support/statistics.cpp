@@ -26,17 +26,24 @@ double percentile(std::vector<float>& figures, double share) {
 
 Ratio compare(const std::vector<double>& ours, const std::vector<double>& theirs) {
   Ratio ratio;
-  for (std::size_t round = 0; round < std::min(ours.size(), theirs.size()); ++round) {
+  if (ours.empty() || ours.size() != theirs.size()) return ratio;
+  for (std::size_t round = 0; round < ours.size(); ++round) {
     const double one = ours[round] / theirs[round];
     ratio.low = round == 0 ? one : std::min(ratio.low, one);
     ratio.high = std::max(ratio.high, one);
   }
-  if (ratio.high > 0) ratio.of_medians = median(ours) / median(theirs);
+  ratio.of_medians = median(ours) / median(theirs);
+  ratio.of_best =
+      *std::max_element(ours.begin(), ours.end()) / *std::max_element(theirs.begin(), theirs.end());
   return ratio;
 }
 
-Ratio compare_inverse(const std::vector<double>& ours, const std::vector<double>& theirs) {
-  return compare(theirs, ours);
+Ratio compare_inverse(std::vector<double> ours, std::vector<double> theirs) {
+  for (auto* figures : {&ours, &theirs}) {
+    for (double& figure : *figures)
+      figure = 1 / figure;
+  }
+  return compare(ours, theirs);
 }
 
 }  // namespace slotwise::bench

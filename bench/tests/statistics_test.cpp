@@ -28,6 +28,7 @@ TEST_CASE("compare: the ratio of medians, with the extremes of the rounds") {
   CHECK(ratio.of_medians == 2);
   CHECK(ratio.low == 1);
   CHECK(ratio.high == 4);
+  CHECK(ratio.of_best == 3);
   CHECK(compare({}, {}).of_medians == 0);
 }
 
