@@ -55,7 +55,8 @@ def native(program, uri, shape, runs=NATIVE_RUNS, more=()):
     counted = figures(run([program, "run", uri, shape, *map(str, runs), *map(str, more)]))
     short, long = counted["short"], counted["long"]
     operations = long["operations"] - short["operations"]
-    return {what: (long[what] - short[what]) / operations for what in ("allocations", "bytes", "system_calls", "cpu_ns")}
+    return {what: (long[what] - short[what]) / operations
+            for what in ("allocations", "bytes", "system_calls", "cpu_ns")}
 
 
 def have_valgrind():
