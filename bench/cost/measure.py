@@ -5,6 +5,7 @@ Every figure is the difference of two run lengths, so that what happens once doe
 started by this script and run outside valgrind. Exit status 1: a bar is not kept (SHORT), or a run failed.
 """
 import argparse
+import json
 import os
 import sys
 
@@ -23,13 +24,26 @@ NOISE = {"instructions": 0, "allocations": 0.005, "system_calls": 0.05}
 COLUMNS = {"instructions": (14, ".1f"), "allocations": (13, ".3f"), "bytes": (9, ".1f"), "system_calls": (14, ".3f")}
 
 
-def row(shape, figures):
-    """The line of a shape, and whether it keeps its bars."""
-    bars = BARS.get(shape, {})
-    short = [what for what, bar in bars.items() if figures[what] > bar + NOISE[what]]
-    text = f"{shape:16}" + "".join(f"{figures[what]:{width}{form}}" for what, (width, form) in COLUMNS.items())
-    text += "  " + ", ".join(f"{what} <= {bar}{' SHORT' if what in short else ''}" for what, bar in bars.items())
-    return text.rstrip(), not short
+def short_of(shape, figures):
+    return [what for what, bar in BARS.get(shape, {}).items() if figures[what] > bar + NOISE[what]]
+
+
+def bars_text(shape, figures):
+    short = short_of(shape, figures)
+    return ", ".join(f"{what} <= {bar}{' SHORT' if what in short else ''}" for what, bar in BARS.get(shape, {}).items())
+
+
+def write(folder, rows):
+    """cost.json and cost.md."""
+    os.makedirs(folder, exist_ok=True)
+    lines = ["| shape | " + " | ".join(COLUMNS) + " | bars |", "|---|" + "---:|" * len(COLUMNS) + "---|"]
+    for shape, figures in rows.items():
+        cells = [f"{figures[what]:{form}}" for what, (_, form) in COLUMNS.items()]
+        lines.append("| " + " | ".join([shape, *cells, bars_text(shape, figures)]) + " |")
+    for name, text in (("cost.md", "\n".join(lines)), ("cost.json", json.dumps(rows, indent=2))):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+        print(f"written: {os.path.join(folder, name)}")
 
 
 def main():
@@ -40,32 +54,34 @@ def main():
     parser.add_argument("--in-flight", type=int, help="of the asynchronous shapes; default: as they say")
     parser.add_argument("--top", type=int, default=0, metavar="N", help="also the N costliest functions")
     parser.add_argument("--profile", metavar="DIR", help="folder for callgrind's files (callgrind_annotate reads them)")
+    parser.add_argument("--out", default="build/release/bench-results", help="folder for the results")
     arguments = parser.parse_args()
 
     def count(uri):
         print(f"{'shape':16}" + "".join(f"{what:>{width}}" for what, (width, _) in COLUMNS.items()) + "  bars")
         more = [arguments.in_flight] if arguments.in_flight else []
-        all_kept = True
+        rows = {}
         for shape in arguments.shapes or counting.shapes(arguments.program):
             figures = counting.native(arguments.program, uri, shape, more=more)
             keep = os.path.join(arguments.profile, f"callgrind.{shape}") if arguments.profile else None
             figures["instructions"], by_function = (
                 counting.instructions(arguments.program, uri, shape, more=more, keep=keep)
                 if counting.have_valgrind() else (float("nan"), {}))
-            text, kept = row(shape, figures)
-            all_kept = all_kept and kept
-            print(text, flush=True)
+            rows[shape] = figures
+            cells = [f"{figures[what]:{width}{form}}" for what, (width, form) in COLUMNS.items()]
+            print(f"{shape:16}{''.join(cells)}  {bars_text(shape, figures)}".rstrip(), flush=True)
             for function in sorted(by_function, key=by_function.get, reverse=True)[:arguments.top]:
                 print(f"    {by_function[function]:8.1f} {function}")
-        return all_kept
+        write(arguments.out, rows)
+        return 1 if any(short_of(shape, figures) for shape, figures in rows.items()) else 0
 
     if arguments.profile:
         os.makedirs(arguments.profile, exist_ok=True)
     try:
         if arguments.uri:
-            return 0 if count(arguments.uri) else 1
+            return count(arguments.uri)
         with counting.Servers(arguments.program) as uri:
-            return 0 if count(uri) else 1
+            return count(uri)
     except counting.Failed as failed:
         sys.exit(f"measure.py: {failed}")
 
