@@ -15,8 +15,11 @@ class Failed(Exception):
 
 
 def run(command, limit=300):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit,
-                          check=False)
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit,
+                              check=False)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{' '.join(command)} has not ended after {limit} s") from None
     if done.returncode != 0:
         raise Failed(f"{' '.join(command)} ends with {done.returncode}:\n{done.stdout}")
     return done.stdout
