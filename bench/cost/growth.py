@@ -20,8 +20,8 @@ LARGE_MAP = 1000
 
 def point(program, uri, x, in_flight, keys):
     more = (in_flight, keys)
-    runs = [max(base, factor * in_flight) for base, factor in zip(counting.VALGRIND_RUNS, (1, 3))]
-    native_runs = [max(base, factor * in_flight) for base, factor in zip(counting.NATIVE_RUNS, (1, 3))]
+    runs = [max(base, factor * in_flight) for base, factor in zip(counting.VALGRIND_RUNS, (2, 4))]
+    native_runs = [max(base, factor * in_flight) for base, factor in zip(counting.NATIVE_RUNS, (2, 4))]
     native = counting.native(program, uri, "async-get", native_runs, more)
     instructions, _ = counting.instructions(program, uri, "async-get", runs, more, limit=1200)
     print(f"{x:>10}{instructions:14.1f}{native['allocations']:14.3f}{native['system_calls']:14.3f}"
