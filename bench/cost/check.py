@@ -96,8 +96,8 @@ def main():
     over = judge(limits, arguments.build, measured)
     if over:
         print("\nMore than allowed:\n  " + "\n  ".join(over))
-        print("Find out where it goes: bench/cost/measure.py PROGRAM SHAPE --top 40 (bench/README.md, \"Counted "
-              "costs\").\nIf it is meant, say in the commit what it buys, and raise the limits:\n  "
+        print("Find out where it goes: bench/cost/measure.py PROGRAM SHAPE --top 40 (bench/cost/README.md).\n"
+              "If it is meant, say in the commit what it buys, and raise the limits:\n  "
               f"bench/cost/check.py --update --build \"{arguments.build}\" {arguments.program}")
     return 1 if over else 0
 
