@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -80,11 +81,13 @@ class SLOTWISE_API Client : public Commands<Client> {
   template <class T = Reply, class... A>
   T command(std::string_view name, const A&... args) const {
     const Args words(name, args...);
-    return convert<T>(execute({.words = words.words()})).value();
+    return value_of<T>({.words = words.words()});
   }
   /// Any command given as words; does not throw.
   Result<Reply> command_words(std::span<const std::string_view> words) const {
-    return execute({.words = words});
+    detail::Answer<Reply> answer;
+    if (auto error = execute({.words = words}, answer.sink())) return std::move(*error);
+    return std::move(answer).result();
   }
 
   Async async() const;
@@ -113,18 +116,24 @@ class SLOTWISE_API Client : public Commands<Client> {
 
   template <class T>
   T invoke(const detail::Command& command, const Args& args) const {
-    return convert<T>(execute({.command = &command, .words = args.words()})).value();
+    return value_of<T>({.command = &command, .words = args.words()});
   }
   template <class T>
   T invoke_spread(const detail::Command& command, const Args& args) const {
-    return convert<T>(execute({.command = &command, .words = args.words(), .spread = true}))
-        .value();
+    return value_of<T>({.command = &command, .words = args.words(), .spread = true});
   }
   template <class T>
   T invoke_script(const Script& script, const Args& args) const {
-    return convert<T>(execute({.words = args.words(), .script = &script})).value();
+    return value_of<T>({.words = args.words(), .script = &script});
   }
-  Result<Reply> execute(const detail::CallSpec& call) const;
+  template <class T>
+  T value_of(const detail::CallSpec& call) const {
+    detail::Answer<T> answer;
+    if (auto error = execute(call, answer.sink())) throw std::move(*error);
+    return std::move(answer).result().value();
+  }
+  /// The Error of a call to which there is no reply.
+  std::optional<Error> execute(const detail::CallSpec& call, const detail::Sink& sink) const;
 
   std::shared_ptr<detail::Core> core_;
   CallOptions options_;

@@ -34,6 +34,7 @@
 #include <slotwise/error.hpp>
 #include <slotwise/export.hpp>
 #include <slotwise/reply.hpp>
+#include <slotwise/reply_view.hpp>
 #include <slotwise/result.hpp>
 
 namespace slotwise {
@@ -42,6 +43,11 @@ namespace slotwise {
 /// Error(server, rejected).
 template <class T>
 Result<T> convert(Reply&& reply);
+
+/// The same of a reply where it lies: what is asked for is made of its bytes directly. ReplyView
+/// itself is had too, by whoever does not keep it.
+template <class T>
+Result<T> convert(ReplyView&& view);
 
 /// An error stays the error.
 template <class T>
@@ -140,17 +146,30 @@ template <>
 struct Converter<Reply> {
   static Result<Reply> from(Reply&& r) { return std::move(r); }
 };
+// from_view() is the short way for what nearly every reply is; it leaves the rest to from().
 template <>
 struct Converter<void> {
   static Result<void> from(Reply&& /*any*/) { return {}; }
+  static Result<void> from_view(ReplyView& /*any*/) { return {}; }
 };
 template <>
 struct Converter<std::string> {
   static Result<std::string> from(Reply&& r) { return to_text(std::move(r)); }
+  static Result<std::string> from_view(ReplyView& v) {
+    if (v.type() == Reply::Type::string) {
+      if (!v.in_buffer()) return v.take_text();
+      return Result<std::string>(std::in_place, v.text());
+    }
+    return from(v.take());
+  }
 };
 template <>
 struct Converter<bool> {
   static Result<bool> from(Reply&& r) { return to_bool(r); }
+  static Result<bool> from_view(ReplyView& v) {
+    if (v.type() == Reply::Type::status && v.text() == "OK") return true;
+    return from(v.take());
+  }
 };
 template <std::floating_point T>
 struct Converter<T> {
@@ -168,6 +187,10 @@ struct Converter<T> {
     if (!std::in_range<T>(*value)) return mismatch("an integer in the range of its type", r);
     return static_cast<T>(*value);
   }
+  static Result<T> from_view(ReplyView& v) {
+    if (v.is_integer() && std::in_range<T>(v.integer())) return static_cast<T>(v.integer());
+    return from(v.take());
+  }
 };
 template <class T>
 struct Converter<std::optional<T>> {
@@ -181,6 +204,16 @@ struct Converter<std::optional<T>> {
     auto value = convert<T>(std::move(r));
     if (!value) return std::move(value).error();
     return std::optional<T>(std::move(*value));
+  }
+  static Result<std::optional<T>> from_view(ReplyView& v) {
+    if (v.is_nil()) return std::optional<T>();
+    if constexpr (std::same_as<T, std::string>) {
+      if (v.type() == Reply::Type::string) {
+        if (!v.in_buffer()) return std::optional<T>(v.take_text());
+        return Result<std::optional<T>>(std::in_place, std::in_place, v.text());
+      }
+    }
+    return from(v.take());
   }
 };
 template <class... T>
@@ -260,6 +293,20 @@ Result<T> convert(Reply&& reply) {
     if (reply.is_error()) return detail::error_of(reply);
   }
   return detail::Converter<T>::from(std::move(reply));
+}
+
+template <class T>
+Result<T> convert(ReplyView&& view) {
+  if constexpr (!std::same_as<T, Reply>) {
+    if (view.is_error()) return detail::error_of(view.take());
+  }
+  if constexpr (std::same_as<T, ReplyView>) {
+    return view;
+  } else if constexpr (requires { detail::Converter<T>::from_view(view); }) {
+    return detail::Converter<T>::from_view(view);
+  } else {
+    return detail::Converter<T>::from(view.take());
+  }
 }
 
 }  // namespace slotwise

@@ -20,6 +20,10 @@ class [[nodiscard]] Result {
 
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  /// The value is made in place.
+  template <class... A>
+  explicit Result(std::in_place_t /*here*/, A&&... args)
+      : state_(std::in_place_index<0>, std::forward<A>(args)...) {}
 
   bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }

@@ -14,7 +14,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
+#include <type_traits>
 
 namespace slotwise {
 
@@ -76,10 +78,38 @@ constexpr std::uint16_t crc16(std::string_view bytes) noexcept {
   return static_cast<std::uint16_t>(crc);
 }
 
+/// Whether a `{` is in it: eight bytes at a time, because most keys are short and have none, and a
+/// call for each costs more. At run time only.
+inline bool has_brace(std::string_view key) noexcept {
+  constexpr std::uint64_t ones = 0x0101010101010101;
+  constexpr std::uint64_t high_bits = 0x8080808080808080;
+  const auto in_eight = [](const char* bytes) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes, sizeof word);
+    word ^= ones * '{';
+    return ((word - ones) & ~word & high_bits) != 0;
+  };
+  const std::size_t size = key.size();
+  if (size < 8) {
+    for (const char c : key) {
+      if (c == '{') return true;
+    }
+    return false;
+  }
+  std::size_t i = 0;
+  for (; i + 8 <= size; i += 8) {
+    if (in_eight(key.data() + i)) return true;
+  }
+  return i != size && in_eight(key.data() + size - 8);
+}
+
 }  // namespace detail
 
 /// The slot of a key, 0 ... 16383.
 constexpr std::uint16_t slot(std::string_view key) noexcept {
+  if (!std::is_constant_evaluated() && !detail::has_brace(key)) {
+    return static_cast<std::uint16_t>(detail::crc16(key) % slot_count);
+  }
   return static_cast<std::uint16_t>(detail::crc16(hash_tag(key)) % slot_count);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -15,6 +16,7 @@
 
 #include <slotwise/convert.hpp>
 #include <slotwise/detail/operation.hpp>
+#include <slotwise/reply_view.hpp>
 #include <slotwise/result.hpp>
 
 namespace slotwise {
@@ -37,11 +39,15 @@ class [[nodiscard]] Task {
   /// already. An exception that leaves `f` is swallowed.
   template <class F>
   void then(F f) && {
-    using Thunk = Continuation<std::decay_t<F>>;
-    void* place = op_.storage(sizeof(Thunk), alignof(Thunk));
-    auto* thunk = place != nullptr ? new (place) Thunk(std::move(f), std::move(op_), false)
-                                   : new Thunk(std::move(f), std::move(op_), true);
-    if (!thunk->op.on_ready(&Thunk::run, thunk)) Thunk::run(thunk);
+    end_with<T>(std::move(f));
+  }
+
+  /// Calls `f(Result<ReplyView>)` likewise: the reply where it lies, without a copy, for as long as
+  /// `f` runs. A reply may have been put aside before this is called (never if the call was made on
+  /// the loop thread); then the view is of that.
+  template <class F>
+  void then_view(F f) && {
+    end_with<ReplyView>(std::move(f));
   }
 
   /// For calls whose result does not matter: nothing waits, errors are only counted.
@@ -50,45 +56,63 @@ class [[nodiscard]] Task {
   class Awaiter {
    public:
     explicit Awaiter(detail::OperationHandle op) noexcept : op_(std::move(op)) {}
-    bool await_ready() const noexcept { return op_.ready(); }
+    bool await_ready() const noexcept { return !op_.valid() || op_.ready(); }
     bool await_suspend(std::coroutine_handle<> waiting) noexcept {
-      return op_.on_ready([](void* p) { std::coroutine_handle<>::from_address(p).resume(); },
-                          waiting.address());
+      waiting_ = waiting;
+      return op_.continue_with(&Awaiter::resume, this);
     }
-    Result<T> await_resume() { return convert<T>(op_.take()); }
+    Result<T> await_resume() {
+      if (result_) return std::move(*result_);
+      return convert<T>(op_.take());
+    }
 
    private:
+    static void resume(void* self, detail::Ending& end) noexcept {
+      auto* awaiter = static_cast<Awaiter*>(self);
+      awaiter->result_.emplace(end.give<T>());
+      awaiter->waiting_.resume();
+    }
+
     detail::OperationHandle op_;
+    std::coroutine_handle<> waiting_;
+    std::optional<Result<T>> result_;
   };
   Awaiter operator co_await() && noexcept { return Awaiter(std::move(op_)); }
 
  private:
-  template <class F>
+  template <class U, class F>
   struct Continuation {
-    Continuation(F fn, detail::OperationHandle handle, bool on_heap)
-        : f(std::move(fn)), op(std::move(handle)), heap(on_heap) {}
     F f;
-    detail::OperationHandle op;
-    bool heap;
+    bool on_heap;
 
-    static void run(void* self) noexcept {
-      auto* thunk = static_cast<Continuation*>(self);
-      // The thunk may lie inside the operation: keep the handle until everything of it is gone.
-      F fn = std::move(thunk->f);
-      detail::OperationHandle handle = std::move(thunk->op);
-      if (thunk->heap) {
-        delete thunk;
+    static void run(void* self, detail::Ending& end) noexcept {
+      auto* mine = static_cast<Continuation*>(self);
+      // It may lie inside the operation, which is given back before `f` makes its next call.
+      F fn = std::move(mine->f);
+      if (mine->on_heap) {
+        delete mine;
       } else {
-        std::destroy_at(thunk);
+        std::destroy_at(mine);
       }
-      Result<T> result = convert<T>(handle.take());
-      handle.reset();  // back to the pool before the callback makes its next call
       try {
-        fn(std::move(result));
+        fn(end.give<U>());
       } catch (...) {  // NOLINT: documented above
       }
     }
   };
+
+  template <class U, class F>
+  void end_with(F f) {
+    using Mine = Continuation<U, F>;
+    if (!op_.valid()) [[unlikely]] {
+      f(Result<U>(detail::OperationHandle::used_already()));
+      return;
+    }
+    void* place = op_.storage(sizeof(Mine), alignof(Mine));
+    Mine* mine =
+        place != nullptr ? new (place) Mine{std::move(f), false} : new Mine{std::move(f), true};
+    op_.end_with(&Mine::run, mine);
+  }
 
   detail::OperationHandle op_;
 };

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <utility>
+
+#include <slotwise/reply_view.hpp>
+
+#include "base/reply_access.hpp"
 
 namespace slotwise {
 namespace {
@@ -149,6 +154,43 @@ std::string Reply::describe(std::size_t limit) const {
 
 bool operator==(const Reply& a, const Reply& b) noexcept {
   return a.type_ == b.type_ && a.format() == b.format() && a.value_ == b.value_;
+}
+
+ReplyView::ReplyView(Reply& reply) noexcept
+    : type_(reply.type()), text_(reply.text()), whole_(&reply) {
+  if (type_ == Type::integer) integer_ = reply.integer();
+  if (type_ == Type::boolean) integer_ = reply.boolean() ? 1 : 0;
+  if (type_ == Type::real) real_ = reply.real();
+  if (type_ == Type::verbatim) std::copy_n(reply.format().data(), 3, format_);
+}
+
+Reply ReplyView::take() {
+  if (whole_ != nullptr) return std::move(*whole_);
+  Reply reply;
+  ReplyAccess::copy(*this, reply);
+  return reply;
+}
+
+void ReplyAccess::copy(const ReplyView& view, Reply& reply) {
+  switch (view.type_) {
+    case Type::nil:
+      return set_nil(reply);
+    case Type::integer:
+      return set<std::int64_t>(reply, view.type_, view.integer_);
+    case Type::boolean:
+      return set<bool>(reply, view.type_, view.integer_ != 0);
+    case Type::real:
+      return set<double>(reply, view.type_, view.real_);
+    case Type::verbatim:
+      set_format(reply, view.format_);
+      [[fallthrough]];
+    default:
+      if (view.whole_ != nullptr && view.is_aggregate()) {
+        reply = *view.whole_;
+        return;
+      }
+      return set_text(reply, view.type_, view.text_);
+  }
 }
 
 std::string_view to_string(Reply::Type type) noexcept {

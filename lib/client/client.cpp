@@ -69,8 +69,8 @@ void Client::close() noexcept {
   core_->close();
 }
 
-Result<Reply> Client::execute(const detail::CallSpec& call) const {
-  return core_->execute(call, options_);
+std::optional<Error> Client::execute(const detail::CallSpec& call, const detail::Sink& sink) const {
+  return core_->execute(call, options_, sink);
 }
 
 Async::Async(std::shared_ptr<detail::Core> core, CallOptions options)

@@ -16,11 +16,19 @@
 namespace slotwise::detail {
 namespace {
 
-constexpr std::size_t kept_encode_buffer = 256 * 1024;
-constexpr std::chrono::milliseconds usual_wait(5);
-
 Error closed_error(Outcome outcome = Outcome::not_sent) {
   return Error(ErrorCode::cancelled, outcome, "the client is closed");
+}
+
+Error error_after_fork() {
+  return Error(ErrorCode::refused, Outcome::not_sent,
+               "this client was made before fork(): make a new one in the child");
+}
+
+Error error_in_callback() {
+  return Error(ErrorCode::refused, Outcome::not_sent,
+               "a synchronous call inside a callback would stop the thread that completes it; use "
+               "async() there");
 }
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -51,7 +59,7 @@ std::shared_ptr<net::TlsContext> make_tls(const TlsConfig& tls) {
 }
 
 /// The error is the last word on a call that may have left bytes behind.
-Result<Reply> failed(const Error& e, const routing::Node& node) {
+Error failed(const Error& e, const routing::Node& node) {
   return e.with_node(node.name()).with_attempts(1);
 }
 
@@ -180,18 +188,20 @@ void Core::on_start_problem(const Error& error, bool hopeless) {
 
 // --- calls -----------------------------------------------------------------------------------
 
-std::optional<Error> Core::accept(std::uint64_t calls) noexcept {
+bool Core::accept(std::uint64_t calls) noexcept {
   const std::uint64_t before = pending_.fetch_add(calls);
-  if (closed_.load()) {
-    pending_.fetch_sub(calls);
-    return closed_error();
+  if (!closed_.load() && before + calls <= config_.max_pending) [[likely]] {
+    return true;
   }
-  if (before + calls > config_.max_pending) {
-    pending_.fetch_sub(calls);
-    return Error(ErrorCode::queue_full, Outcome::not_sent,
-                 std::to_string(before) + " calls are waiting already (Config::max_pending)");
-  }
-  return std::nullopt;
+  pending_.fetch_sub(calls);
+  return false;
+}
+
+Error Core::refusal() const {
+  if (closed_.load()) return closed_error();
+  return Error(
+      ErrorCode::queue_full, Outcome::not_sent,
+      std::to_string(config_.max_pending) + " calls are waiting already (Config::max_pending)");
 }
 
 void Core::call_ended(routing::Node* counted, std::uint64_t calls) noexcept {
@@ -202,25 +212,12 @@ void Core::call_ended(routing::Node* counted, std::uint64_t calls) noexcept {
 Operation* Core::make_operation(const CallSpec& call, const CallOptions& options,
                                 const Plan& plan) {
   Operation* op = Operation::take_from_pool(*this);
-  resp::append_command(op->encoded, call.words);
-  op->bytes = op->encoded;
-  op->target = plan.target;
-  op->slot = plan.slot;
-  op->read_only = plan.read_only;
-  op->retry_safe = plan.retry_safe;
-  op->may_run_in_part = plan.may_run_in_part;
-  op->blocking = plan.blocking;
-  op->block_time = plan.block_time;
-  op->wants_ping = plan.wants_ping;
+  op->encode(call.words);
+  static_cast<routing::Kind&>(*op) = plan;
   op->read_from = read_from_of(plan, options, config_);
   op->deadline = deadline_of(plan, options, config_, routing::Clock::now());
-  op->needs_learning = plan.way == Plan::Way::learn;
-  if (call.script != nullptr) op->script_body = call.script->shared_body();
-  if (!options.node.empty()) op->node_name = options.node;
-  if (plan.way == Plan::Way::by_slot) {
-    op->fan_out = routing::FanOut::by_slot(*plan.info, call.words);
-  } else if (plan.way == Plan::Way::all_shards || plan.way == Plan::Way::all_nodes) {
-    op->fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
+  if (plan.way != Plan::Way::one || call.script != nullptr || !options.node.empty()) [[unlikely]] {
+    make_special(*op, call, options, plan);
   }
   // Synchronous callers of this node must not overtake it (Node::acquire_direct).
   if (!op->blocking && (op->target == routing::Target::slot || config_.mode != Mode::cluster)) {
@@ -230,29 +227,59 @@ Operation* Core::make_operation(const CallSpec& call, const CallOptions& options
   return op;
 }
 
+/// What few calls have.
+void Core::make_special(Operation& op, const CallSpec& call, const CallOptions& options,
+                        const Plan& plan) {
+  op.special = true;
+  op.needs_learning = plan.way == Plan::Way::learn;
+  if (call.script != nullptr) op.script_body = call.script->shared_body();
+  if (!options.node.empty()) op.node_name = options.node;
+  if (plan.way == Plan::Way::by_slot) {
+    op.fan_out = routing::FanOut::by_slot(*plan.info, call.words);
+  } else if (plan.way == Plan::Way::all_shards || plan.way == Plan::Way::all_nodes) {
+    op.fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
+  }
+}
+
 OperationHandle Core::start(const CallSpec& call, const CallOptions& options) {
   commands_.add();
+  if (fork_generation_ != net::fork_generation()) [[unlikely]] {
+    return refused(error_after_fork());
+  }
   Plan plan;
-  std::optional<Error> error;
-  if (fork_generation_ != net::fork_generation()) {
-    error = Error(ErrorCode::refused, Outcome::not_sent,
-                  "this client was made before fork(): make a new one in the child");
+  if (!plan_simple(plan, call, options, config_)) return start_other(plan, call, options);
+  if (!accept()) [[unlikely]] {
+    return refused(refusal());
+  }
+  Operation* op = make_operation(call, options, plan);
+  OperationHandle handle(op);
+  // In a callback: it goes out with this very turn of the loop.
+  if (loop_.in_loop_thread() && op->counted != nullptr && op->read_from == ReadFrom::primary)
+      [[likely]] {
+    dispatcher_->start_at(*op, *op->counted);
   } else {
-    error = make_plan(plan, call, options, config_, learned_);
+    submit(*op);
   }
-  // The ended operation must not count: pending_ is raised for it all the same, deliver() lowers
-  // it.
-  if (!error) error = accept();
-  if (error) {
-    pending_.fetch_add(1);
-    Operation* op = Operation::take_from_pool(*this);
-    op->deliver(std::move(*error));
-    return OperationHandle(op);
+  return handle;
+}
+
+OperationHandle Core::start_other(Plan& plan, const CallSpec& call, const CallOptions& options) {
+  if (auto error = make_plan(plan, call, options, config_, learned_)) {
+    return refused(std::move(*error));
   }
+  if (!accept()) return refused(refusal());
   Operation* op = make_operation(call, options, plan);
   OperationHandle handle(op);
   submit(*op);
   return handle;
+}
+
+/// An operation that has ended already.
+OperationHandle Core::refused(Error error) {
+  pending_.fetch_add(1);  // deliver() lowers it
+  Operation* op = Operation::take_from_pool(*this);
+  op->deliver(std::move(error));
+  return OperationHandle(op);
 }
 
 void Core::submit(Operation& op) {
@@ -266,12 +293,11 @@ void Core::submit(Operation& op) {
 }
 
 void Core::start_on_loop(Operation& op) {
-  if (op.seen_node != nullptr) {
-    routing::Node& node = *op.seen_node;
-    if (op.seen_reply) {
-      return dispatcher_->resume_with_reply(op, node, std::move(*op.seen_reply));
-    }
-    return dispatcher_->resume_with_failure(op, node, *op.seen_error, op.seen_expired);
+  if (op.has_caller) callers_.add(op);
+  if (op.seen != nullptr) [[unlikely]] {
+    const auto seen = std::move(op.seen);
+    if (seen->reply) return dispatcher_->resume_with_reply(op, seen->node, std::move(*seen->reply));
+    return dispatcher_->resume_with_failure(op, seen->node, *seen->error, seen->expired);
   }
   if (!op.node_name.empty()) return start_at_named_node(op);
   if (op.needs_learning && !closed_.load()) return learn(op);
@@ -292,20 +318,20 @@ void Core::start_at_named_node(Operation& op) {
                 "no node \"" + op.node_name + "\" in the topology; Client::topology() lists them"));
 }
 
-Result<Reply> Core::execute(const CallSpec& call, const CallOptions& options) {
+std::optional<Error> Core::execute(const CallSpec& call, const CallOptions& options,
+                                   const Sink& sink) {
   if (fork_generation_ != net::fork_generation()) [[unlikely]] {
-    return Error(ErrorCode::refused, Outcome::not_sent,
-                 "this client was made before fork(): make a new one in the child");
+    return error_after_fork();
   }
   if (loop_.in_loop_thread()) [[unlikely]] {
-    return Error(ErrorCode::refused, Outcome::not_sent,
-                 "a synchronous call inside a callback would stop the thread that completes it; "
-                 "use async() there");
+    return error_in_callback();
   }
   commands_.add();
   Plan plan;
-  if (auto error = make_plan(plan, call, options, config_, learned_)) [[unlikely]] {
-    return std::move(*error);
+  std::optional<Error> error;
+  if (!plan_simple(plan, call, options, config_)) {
+    error = make_plan(plan, call, options, config_, learned_);
+    if (error) return error;
   }
   Operation* op = nullptr;
   std::optional<ModeSwitch::Caller> caller;
@@ -313,71 +339,80 @@ Result<Reply> Core::execute(const CallSpec& call, const CallOptions& options) {
   if (caller && caller->in_place() && plan.way == Plan::Way::one &&
       read_from_of(plan, options, config_) == ReadFrom::primary &&
       (plan.target == routing::Target::slot || config_.mode == Mode::single)) {
-    if (auto result = try_direct(call, options, plan, op)) return std::move(*result);
+    if (try_direct(call, options, plan, sink, op, error)) return error;
   }
   if (op == nullptr) {
-    if (auto error = accept()) return std::move(*error);
+    if (!accept()) return refusal();
     op = make_operation(call, options, plan);
   }
   OperationHandle handle(op);
+  op->has_caller = true;
+  op->competes.store(caller.has_value(), std::memory_order_relaxed);
+  if (caller) caller->hand_over();
   submit(*op);
-  // A caller that waits for a dead shard is no competitor of those that talk to healthy ones.
-  if (!op->wait_for(usual_wait)) {
-    caller.reset();
-    op->wait();
-  }
-  return handle.take();
+  op->wait();
+  op->stop_competing(mode_);
+  Result<Reply>& result = op->result();
+  if (!result) return std::move(result).error();
+  ReplyView reply(*result);
+  sink.take(sink.place, reply);
+  return std::nullopt;
 }
 
-/// The call in place: two system calls and no other thread. Empty: it goes through the loop, as
+/// The call in place: two system calls and no other thread. False: it goes through the loop, as
 /// `op` if there is something to tell already.
-std::optional<Result<Reply>> Core::try_direct(const CallSpec& call, const CallOptions& options,
-                                              const Plan& plan, Operation*& op) {
-  if (plan.target == routing::Target::fixed_node) return std::nullopt;
+bool Core::try_direct(const CallSpec& call, const CallOptions& options, const Plan& plan,
+                      const Sink& sink, Operation*& op, std::optional<Error>& error) {
+  if (plan.target == routing::Target::fixed_node) return false;
   routing::Node* node = dispatcher_->node_for(plan.slot);
-  if (node == nullptr || closed_.load(std::memory_order_relaxed)) return std::nullopt;
-  link::DirectConnection* connection = node->acquire_direct();
-  if (connection == nullptr) {
+  if (node == nullptr || closed_.load(std::memory_order_relaxed)) return false;
+  link::DirectConnection* const taken = node->acquire_direct();
+  if (taken == nullptr) {
     want_direct(*node);
-    return std::nullopt;
+    return false;
   }
-  thread_local std::string bytes;
-  bytes.clear();
-  resp::append_command(bytes, call.words);
+  // Given back also when the caller has no memory for the reply.
+  const auto release = [node](link::DirectConnection* c) { node->release_direct(*c); };
+  std::unique_ptr<link::DirectConnection, decltype(release)> connection(taken, release);
+  const resp::CommandBytes bytes(call.words);
   const routing::TimePoint now = routing::Clock::now();
-  Reply reply;
-  link::Exchange exchange =
-      connection->exchange(bytes, !plan.retry_safe, now, deadline_of(plan, options, config_, now),
-                           config_.attempt_timeout, reply);
-  node->release_direct(*connection);
-  if (bytes.capacity() > kept_encode_buffer) bytes = {};
+  ReplyView reply;
+  const link::Exchange exchange = connection->exchange(bytes.view(), !plan.retry_safe, now,
+                                                       deadline_of(plan, options, config_, now),
+                                                       config_.attempt_timeout, reply);
   if (exchange.status == link::Exchange::Status::reply && !reply.is_error()) [[likely]] {
-    return Result<Reply>(std::move(reply));
+    sink.take(sink.place, reply);
+    return true;
   }
-  // Anything else is judged where everything is judged.
-  const bool replied = exchange.status == link::Exchange::Status::reply;
-  if (auto error = accept()) {
-    if (replied) {
-      return Error(ErrorCode::server, Outcome::rejected, std::string(reply.text()))
-          .with_server_text(std::string(reply.text()));
-    }
-    return failed(closed_error(exchange.error->outcome()), *node);
+  std::optional<Reply> bad;
+  if (exchange.status == link::Exchange::Status::reply) bad = reply.take();
+  connection.reset();
+  return !have_judged(call, options, plan, *node, std::move(bad), exchange, op, error);
+}
+
+/// A caller in place got something else than a plain reply: it is judged where everything is, as
+/// `op`. False: the client is closed, `error` is the end of it.
+bool Core::have_judged(const CallSpec& call, const CallOptions& options, const Plan& plan,
+                       routing::Node& node, std::optional<Reply>&& reply,
+                       const link::Exchange& exchange, Operation*& op,
+                       std::optional<Error>& error) {
+  if (!accept()) {
+    error = reply ? Error(ErrorCode::server, Outcome::rejected, std::string(reply->text()))
+                        .with_server_text(std::string(reply->text()))
+                  : failed(closed_error(exchange.error->outcome()), node);
+    return false;
   }
   op = make_operation(call, options, plan);
-  op->seen_node = node;
-  op->seen_expired = exchange.status == link::Exchange::Status::expired;
-  if (replied) {
-    op->seen_reply = std::move(reply);
-  } else {
-    op->seen_error = std::move(exchange.error);
-  }
-  return std::nullopt;
+  op->special = true;
+  op->seen = std::make_unique<Operation::Seen>(Operation::Seen{
+      node, std::move(reply), exchange.error, exchange.status == link::Exchange::Status::expired});
+  return true;
 }
 
 /// No connection for callers in place is free: the loop opens one more, if there may be one.
 void Core::want_direct(routing::Node& node) noexcept {
   if (!node.wants_direct()) return;
-  if (accept()) return;
+  if (!accept()) return;
   struct Grow : net::Task {
     Core* core = nullptr;
     routing::Node* node = nullptr;
@@ -405,16 +440,8 @@ std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpe
                  "the library does not know the command \"" + std::string(call.words[0]) +
                      "\": call it once outside of a pipeline, then its keys are known");
   }
-  resp::append_command(member.encoded, call.words);
-  member.bytes = member.encoded;
-  member.target = plan.target;
-  member.slot = plan.slot;
-  member.read_only = plan.read_only;
-  member.retry_safe = plan.retry_safe;
-  member.may_run_in_part = plan.may_run_in_part;
-  member.blocking = plan.blocking;
-  member.block_time = plan.block_time;
-  member.wants_ping = plan.wants_ping;
+  member.encode(call.words);
+  static_cast<routing::Kind&>(member) = plan;
   member.read_from = read_from_of(plan, options, config_);
   if (call.script != nullptr) member.script_body = call.script->shared_body();
   if (plan.way == Plan::Way::by_slot) {
@@ -436,13 +463,12 @@ std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpe
 void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
   std::optional<Error> error;
   if (fork_generation_ != net::fork_generation()) {
-    error = Error(ErrorCode::refused, Outcome::not_sent,
-                  "this client was made before fork(): make a new one in the child");
+    error = error_after_fork();
   } else if (loop_.in_loop_thread()) {
     error = Error(ErrorCode::refused, Outcome::not_sent,
                   "exec() inside a callback would stop the thread that completes it");
-  } else {
-    error = accept(batch.size());
+  } else if (!accept(batch.size())) {
+    error = refusal();
   }
   if (error) {
     for (std::size_t i = 0; i < batch.size(); ++i) {

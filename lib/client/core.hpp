@@ -25,6 +25,7 @@
 #include "client/mode_switch.hpp"
 #include "client/operation.hpp"
 #include "client/plan.hpp"
+#include "client/waiting_callers.hpp"
 #include "commands/learned.hpp"
 #include "net/loop.hpp"
 #include "net/resolver.hpp"
@@ -41,7 +42,8 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
   explicit Core(Config config);  // for open()
   ~Core();
 
-  Result<Reply> execute(const CallSpec& call, const CallOptions& options);
+  /// The reply goes to `sink`. The Error of a call to which there is none.
+  std::optional<Error> execute(const CallSpec& call, const CallOptions& options, const Sink& sink);
   OperationHandle start(const CallSpec& call, const CallOptions& options);
 
   /// Fills `request` for a pipeline. The Error of a command that must not be sent.
@@ -59,6 +61,7 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
 
   bool in_loop_thread() const noexcept { return loop_.in_loop_thread(); }
   const Config& config() const noexcept { return config_; }
+  WaitingCallers& callers() noexcept { return callers_; }
   /// An operation is done.
   void call_ended(routing::Node* counted, std::uint64_t calls = 1) noexcept;
 
@@ -69,17 +72,25 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
   void on_view(std::uint64_t question) override;
   void on_start_problem(const Error& error, bool hopeless) override;
 
-  /// Counts the call; an Error if it cannot be taken.
-  std::optional<Error> accept(std::uint64_t calls = 1) noexcept;
+  /// Counts the call. False: it cannot be taken, refusal() says why.
+  bool accept(std::uint64_t calls = 1) noexcept;
+  Error refusal() const;
   Operation* make_operation(const CallSpec& call, const CallOptions& options, const Plan& plan);
+  void make_special(Operation& op, const CallSpec& call, const CallOptions& options,
+                    const Plan& plan);
+  OperationHandle start_other(Plan& plan, const CallSpec& call, const CallOptions& options);
+  OperationHandle refused(Error error);
   void submit(Operation& op);
   void start_on_loop(Operation& op);
   void start_at_named_node(Operation& op);
   void learn(Operation& op);
   void learned(Operation& op, bool asked_keys, Result<Reply>&& answer);
   void go_on(Operation& op, const Plan& plan);
-  std::optional<Result<Reply>> try_direct(const CallSpec& call, const CallOptions& options,
-                                          const Plan& plan, Operation*& op);
+  bool try_direct(const CallSpec& call, const CallOptions& options, const Plan& plan,
+                  const Sink& sink, Operation*& op, std::optional<Error>& error);
+  bool have_judged(const CallSpec& call, const CallOptions& options, const Plan& plan,
+                   routing::Node& node, std::optional<Reply>&& reply,
+                   const link::Exchange& exchange, Operation*& op, std::optional<Error>& error);
   void want_direct(routing::Node& node) noexcept;
   /// Runs `job` on the loop's thread and waits. False: the client is closed.
   bool on_loop(const std::function<void()>& job);
@@ -95,6 +106,7 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
   std::mutex close_mutex_;  // one close() at a time
 
   alignas(64) ModeSwitch mode_;
+  WaitingCallers callers_{loop_, mode_};
   alignas(64) std::atomic<std::uint64_t> pending_{0};
   std::atomic<bool> closed_{false};
   observe::SharedCounter commands_;

@@ -34,8 +34,7 @@ void Core::learn(Operation& op) {
     question.push_back(words[0]);
   }
   auto* request = new Question();
-  resp::append_command(request->encoded, question);
-  request->bytes = request->encoded;
+  request->encode(question);
   request->read_only = request->retry_safe = true;
   request->deadline = op.deadline;
   request->then = [this, &op, ask_keys](Result<Reply>&& answer) {
@@ -78,12 +77,9 @@ void Core::learned(Operation& op, bool asked_keys, Result<Reply>&& answer) {
 
 void Core::go_on(Operation& op, const Plan& plan) {
   op.needs_learning = false;
-  op.target = plan.target;
-  op.slot = plan.slot;
-  op.read_only = plan.read_only;
-  op.retry_safe = plan.retry_safe;
-  op.blocking = plan.blocking;
-  op.block_time = plan.block_time;
+  const ReadFrom read_from = op.read_from;
+  static_cast<routing::Kind&>(op) = plan;
+  op.read_from = read_from;
   if (plan.way == Plan::Way::all_shards || plan.way == Plan::Way::all_nodes) {
     op.fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
   }

@@ -34,14 +34,19 @@ class ModeSwitch {
   class Caller {
    public:
     explicit Caller(ModeSwitch& mode) noexcept : mode_(mode), in_place_(mode.enter()) {}
-    ~Caller() { mode_.leave(); }
+    ~Caller() {
+      if (!handed_over_) mode_.leave();
+    }
     Caller(const Caller&) = delete;
     Caller& operator=(const Caller&) = delete;
     bool in_place() const noexcept { return in_place_; }
+    /// Somebody else says leave().
+    void hand_over() noexcept { handed_over_ = true; }
 
    private:
     ModeSwitch& mode_;
     const bool in_place_;
+    bool handed_over_ = false;
   };
 
  private:

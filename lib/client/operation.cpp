@@ -4,12 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <ctime>
-
 #include <climits>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "client/core.hpp"
 
@@ -20,48 +17,44 @@ constexpr std::size_t pooled_per_thread = 2048;
 constexpr std::size_t kept_bytes = 4096;  // a larger command gives its memory back
 
 /// Operations that this thread may use again. Usually the thread that lets go last is the one that
-/// makes the next call, so that no lock is needed.
+/// makes the next call, so that no lock is needed. A plain list, so that looking into it costs no
+/// more than a load; PoolEnd empties it when the thread ends.
 struct Pool {
-  std::vector<Operation*> free;
-  ~Pool() {
-    for (Operation* op : free)
-      delete op;
-    alive() = false;
-  }
-  /// False once this thread's pool is gone: static destructors may still end calls.
-  static bool& alive() {
-    thread_local bool value = true;
-    return value;
-  }
+  Operation* first = nullptr;
+  std::size_t size = 0;
+  std::size_t limit = 0;  // 0 before the first use, and again when the thread ends
 };
-
-Pool& pool() {
-  thread_local Pool p;
-  return p;
-}
+thread_local constinit Pool pool;
 
 }  // namespace
 
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                std::optional<std::chrono::milliseconds> limit) noexcept {
-  ::timespec time{};
-  if (limit) {
-    time.tv_sec = limit->count() / 1000;
-    time.tv_nsec = limit->count() % 1000 * 1'000'000;
-  }
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, limit ? &time : nullptr, nullptr, 0);
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 }
 
 void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
   ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
+/// Static destructors may still end calls after it: then they are not pooled.
+struct PoolEnd {
+  PoolEnd() noexcept { pool.limit = pooled_per_thread; }
+  ~PoolEnd() {
+    pool.limit = 0;
+    while (Operation* op = pool.first) {
+      pool.first = op->next_free_;
+      delete op;
+    }
+  }
+};
+
 Operation* Operation::take_from_pool(Core& core) {
-  Operation* op = nullptr;
-  if (Pool::alive() && !pool().free.empty()) {
-    op = pool().free.back();
-    pool().free.pop_back();
+  Operation* op = pool.first;
+  if (op != nullptr) [[likely]] {
+    pool.first = op->next_free_;
+    --pool.size;
   } else {
+    thread_local const PoolEnd end;
     op = new Operation();
   }
   op->core_ = &core;
@@ -69,33 +62,73 @@ Operation* Operation::take_from_pool(Core& core) {
 }
 
 void Operation::recycle() noexcept {
-  if (!Pool::alive() || pool().free.size() >= pooled_per_thread) {
+  if (pool.size >= pool.limit) [[unlikely]] {
     delete this;
     return;
   }
-  reset();
-  if (encoded.capacity() > kept_bytes) encoded = {};
-  node_name.clear();
+  // What Core::make_operation() does not set anew. Most is seldom there.
+  prefix = Prefix::none;
+  forget_history();
+  if (special || !encoded.empty()) drop_special();
+  if (result_) result_.reset();
   counted = nullptr;
-  needs_learning = false;
-  seen_node = nullptr;
-  seen_reply.reset();
-  seen_error.reset();
-  seen_expired = false;
-  result_.reset();
-  continuation_ = nullptr;
-  context_ = nullptr;
+  has_caller = false;
   state_.store(0, std::memory_order_relaxed);
-  pool().free.push_back(this);
+  next_free_ = pool.first;
+  pool.first = this;
+  ++pool.size;
 }
 
+void Operation::drop_special() noexcept {
+  special = needs_learning = false;
+  fan_out.reset();
+  script_body.reset();
+  if (encoded.capacity() > kept_bytes) encoded = {};
+  encoded.clear();
+  node_name.clear();
+  seen.reset();
+}
+
+// --- the end -----------------------------------------------------------------------------------
+
 void Operation::deliver(Result<Reply>&& result) noexcept {
+  if (has_continuation()) {
+    core_->call_ended(counted);
+    if (result) {
+      ReplyView reply(*result);
+      Ending end(*this, &reply, nullptr);
+      return continuation_(context_, end);
+    }
+    Ending end(*this, nullptr, &result.error());
+    return continuation_(context_, end);
+  }
   result_.emplace(std::move(result));
+  ended();
+}
+
+void Operation::deliver_view(ReplyView& reply) noexcept {
+  // The usual case of the asynchronous face: nothing is put aside.
+  if (has_continuation()) [[likely]] {
+    core_->call_ended(counted);
+    Ending end(*this, &reply, nullptr);
+    return continuation_(context_, end);
+  }
+  result_.emplace(reply.take());
+  ended();
+}
+
+/// The result is there for whoever comes.
+void Operation::ended() noexcept {
   core_->call_ended(counted);
+  if (has_caller) return core_->callers().ended(*this);
+  announce();
+}
+
+void Operation::announce() noexcept {
   const std::uint32_t before = state_.fetch_or(done, std::memory_order_acq_rel);
   // From here on a waiting caller may return and let go; only what `before` says may be touched.
   if ((before & continued) != 0) {
-    continuation_(context_);
+    end_with(continuation_, context_);
   } else if ((before & waited_for) != 0) {
     futex_wake(state_);
   } else if ((before & let_go_of) != 0) {
@@ -103,30 +136,38 @@ void Operation::deliver(Result<Reply>&& result) noexcept {
   }
 }
 
-void Operation::wait() noexcept {
-  std::uint32_t seen = state_.fetch_or(waited_for, std::memory_order_acq_rel) | waited_for;
-  while ((seen & done) == 0) {
-    futex_wait(state_, seen);
-    seen = state_.load(std::memory_order_acquire);
-  }
-}
-
-bool Operation::wait_for(std::chrono::milliseconds limit) noexcept {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  std::uint32_t seen = state_.fetch_or(waited_for, std::memory_order_acq_rel) | waited_for;
-  while ((seen & done) == 0) {
-    const auto left = end - std::chrono::steady_clock::now();
-    if (left.count() <= 0) return false;
-    futex_wait(state_, seen, std::chrono::ceil<std::chrono::milliseconds>(left));
-    seen = state_.load(std::memory_order_acquire);
-  }
-  return true;
-}
-
-bool Operation::on_ready(OperationHandle::Continuation fn, void* context) noexcept {
+bool Operation::continue_with(OperationHandle::Continuation fn, void* context) noexcept {
   continuation_ = fn;
   context_ = context;
   return (state_.fetch_or(continued, std::memory_order_acq_rel) & done) == 0;
+}
+
+void Operation::end_with(OperationHandle::Continuation fn, void* context) noexcept {
+  if (!*result_) {
+    Ending end(*this, nullptr, &result_->error());
+    return fn(context, end);
+  }
+  ReplyView reply(**result_);
+  Ending end(*this, &reply, nullptr);
+  fn(context, end);
+}
+
+void Ending::recycle(Operation& op) noexcept {
+  op.recycle();
+}
+
+Error out_of_memory() {
+  return Error(ErrorCode::protocol, Outcome::executed, "there is no memory for the reply");
+}
+
+// --- waiting -----------------------------------------------------------------------------------
+
+void Operation::wait() noexcept {
+  std::uint32_t state = state_.fetch_or(waited_for, std::memory_order_acq_rel) | waited_for;
+  while ((state & done) == 0) {
+    futex_wait(state_, state);
+    state = state_.load(std::memory_order_acquire);
+  }
 }
 
 void* Operation::storage(std::size_t size, std::size_t align) noexcept {
@@ -140,14 +181,16 @@ void Operation::let_go() noexcept {
 
 // --- the public handle -----------------------------------------------------------------------
 
+Error OperationHandle::used_already() {
+  return Error(ErrorCode::invalid_argument, Outcome::not_sent, "this task was used already");
+}
+
 bool OperationHandle::ready() const noexcept {
   return op_ != nullptr && op_->ready();
 }
 
 Result<Reply> OperationHandle::wait() {
-  if (op_ == nullptr) {
-    return Error(ErrorCode::invalid_argument, Outcome::not_sent, "this task was used already");
-  }
+  if (op_ == nullptr) return used_already();
   if (!op_->ready()) {
     if (op_->core().in_loop_thread()) {
       return Error(ErrorCode::refused, Outcome::unknown,
@@ -160,16 +203,23 @@ Result<Reply> OperationHandle::wait() {
 }
 
 Result<Reply> OperationHandle::take() noexcept {
-  if (op_ == nullptr) {
-    return Error(ErrorCode::invalid_argument, Outcome::not_sent, "this task was used already");
-  }
+  if (op_ == nullptr) return used_already();
   Result<Reply> result = op_->take();
   reset();
   return result;
 }
 
-bool OperationHandle::on_ready(Continuation fn, void* context) noexcept {
-  return op_ != nullptr && op_->on_ready(fn, context);
+bool OperationHandle::continue_with(Continuation fn, void* context) noexcept {
+  // It may be used again before this returns.
+  Operation* op = std::exchange(op_, nullptr);
+  if (op->continue_with(fn, context)) return true;
+  op_ = op;
+  return false;
+}
+
+void OperationHandle::end_with(Continuation fn, void* context) noexcept {
+  Operation* op = std::exchange(op_, nullptr);
+  if (!op->continue_with(fn, context)) op->end_with(fn, context);
 }
 
 void* OperationHandle::storage(std::size_t size, std::size_t align) noexcept {

@@ -6,18 +6,21 @@
 //
 // Invariants
 //  1. `done` is set once, by deliver(); whoever sees it may take the result.
-//  2. The continuation runs exactly once: by deliver() if it was there before `done`, else never
-//     (on_ready() said false and the caller goes on by itself).
+//  2. The continuation runs exactly once: by deliver() if it was there before `done`, else by
+//     whoever brings it. It is given the reply where it lies, and gives the operation back.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include <slotwise/detail/operation.hpp>
 
+#include "client/mode_switch.hpp"
 #include "net/fork.hpp"
 #include "routing/fan_out.hpp"
 #include "routing/node.hpp"
@@ -33,44 +36,72 @@ class Operation final : public routing::Request {
   static Operation* take_from_pool(Core& core);
 
   void deliver(Result<Reply>&& result) noexcept override;
+  void deliver_view(ReplyView& reply) noexcept override;
 
   // --- the caller's half ---
   bool ready() const noexcept { return (state_.load(std::memory_order_acquire) & done) != 0; }
   void wait() noexcept;
-  /// Waits at most this long; false: not done yet.
-  bool wait_for(std::chrono::milliseconds limit) noexcept;
   Result<Reply> take() noexcept { return std::move(*result_); }
-  bool on_ready(OperationHandle::Continuation fn, void* context) noexcept;
+  Result<Reply>& result() noexcept { return *result_; }
+  /// The caller's half goes over to the continuation. False: done already, nothing has happened.
+  bool continue_with(OperationHandle::Continuation fn, void* context) noexcept;
+  /// It is done already: the continuation runs here and now.
+  void end_with(OperationHandle::Continuation fn, void* context) noexcept;
   void* storage(std::size_t size, std::size_t align) noexcept;
   void let_go() noexcept;
   Core& core() noexcept { return *core_; }
 
+  // --- a synchronous caller waits for it: see WaitingCallers ---
+  bool has_caller = false;
+  std::atomic<bool> competes{false};  ///< its caller is counted in the ModeSwitch
+  void stop_competing(ModeSwitch& mode) noexcept {
+    if (competes.exchange(false, std::memory_order_relaxed)) mode.leave();
+  }
+  bool listed = false;  // the loop's, like the rest
+  routing::TimePoint waiting_since{};
+  Operation* next_waiting = nullptr;
+  Operation* before_waiting = nullptr;
+  /// Whoever waits for the result may take it now.
+  void announce() noexcept;
+
   // --- how it starts on the loop ---
+  bool special = false;              ///< it has one of those that follow, a fan-out or a script
   std::string node_name;             ///< CallOptions::node
   routing::Node* counted = nullptr;  ///< whose loop_calls it is part of
   bool needs_learning = false;       ///< a command that the table does not know
-  /// A caller in direct mode met trouble: what it saw.
-  routing::Node* seen_node = nullptr;
-  std::optional<Reply> seen_reply;
-  std::optional<Error> seen_error;
-  bool seen_expired = false;
+  /// What a caller in direct mode saw that must be judged.
+  struct Seen {
+    routing::Node& node;
+    std::optional<Reply> reply;
+    std::optional<Error> error;  // if there was no reply
+    bool expired = false;
+  };
+  std::unique_ptr<Seen> seen;
+
+  /// Nobody will touch it any more: back to the pool.
+  void recycle() noexcept;
 
  private:
+  friend struct PoolEnd;
   enum State : std::uint32_t { done = 1, waited_for = 2, continued = 4, let_go_of = 8 };
-  void recycle() noexcept;
+  bool has_continuation() const noexcept {
+    return (state_.load(std::memory_order_acquire) & continued) != 0;
+  }
+  void ended() noexcept;
+  void drop_special() noexcept;
 
   Core* core_ = nullptr;
   std::atomic<std::uint32_t> state_{0};
   std::optional<Result<Reply>> result_;
   OperationHandle::Continuation continuation_ = nullptr;
   void* context_ = nullptr;
+  Operation* next_free_ = nullptr;  // in the pool
   alignas(std::max_align_t) std::byte storage_[96];
 };
 
-/// Blocks while `word` is `expected`, or until woken, or for `limit`; callers look again. A futex:
-/// the words of calls that nobody waits for cost nothing.
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                std::optional<std::chrono::milliseconds> limit = std::nullopt) noexcept;
+/// Blocks while `word` is `expected`, or until woken; callers look again. A futex: the words of
+/// calls that nobody waits for cost nothing.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept;
 void futex_wake(std::atomic<std::uint32_t>& word) noexcept;
 
 }  // namespace slotwise::detail

@@ -93,12 +93,6 @@ std::optional<Error> make_plan(Plan& plan, const CallSpec& call, const CallOptio
     return std::nullopt;
   }
   if (info == nullptr) return std::nullopt;  // no server knows it: let one say so
-  if (info->single_key != 0 && info->key_rule == commands::KeyRule::single &&
-      info->arity_fits(words.size())) {
-    plan.target = routing::Target::slot;
-    plan.slot = slot(words[info->single_key]);
-    return std::nullopt;
-  }
   return apply_routing(plan, commands::route(*info, words), call, options);
 }
 

@@ -11,6 +11,7 @@
 #include <slotwise/config.hpp>
 #include <slotwise/detail/call_spec.hpp>
 #include <slotwise/error.hpp>
+#include <slotwise/slot.hpp>
 
 #include "commands/command_info.hpp"
 #include "commands/learned.hpp"
@@ -19,18 +20,34 @@
 
 namespace slotwise::detail {
 
-struct Plan {
+struct Plan : routing::Kind {
   const commands::CommandInfo* info = nullptr;
   enum class Way : std::uint8_t { one, by_slot, all_shards, all_nodes, learn } way = Way::one;
-  routing::Target target = routing::Target::any_primary;
-  std::uint16_t slot = 0;
-  bool read_only = false;
-  bool retry_safe = false;
-  bool may_run_in_part = false;
-  bool blocking = false;
-  bool wants_ping = false;
-  std::chrono::milliseconds block_time{0};  ///< zero: for ever
 };
+
+inline const Command* handle_of(const commands::CommandInfo* info) noexcept {
+  return reinterpret_cast<const Command*>(info);
+}
+inline const commands::CommandInfo* info_of(const Command* command) noexcept {
+  return reinterpret_cast<const commands::CommandInfo*>(command);
+}
+
+/// The plan of nearly every call: a typed command with one key at a fixed place. False: it is
+/// another one, see make_plan().
+inline bool plan_simple(Plan& plan, const CallSpec& call, const CallOptions& options,
+                        const Config& config) noexcept {
+  const commands::CommandInfo* info = info_of(call.command);
+  if (info == nullptr || !info->simple || info->single_key >= call.words.size() ||
+      !options.node.empty() || config.mode != Mode::cluster) {
+    return false;
+  }
+  plan.info = info;
+  plan.read_only = info->read_only();
+  plan.retry_safe = info->retry_safe() || options.idempotent;
+  plan.target = routing::Target::slot;
+  plan.slot = slot(call.words[info->single_key]);
+  return true;
+}
 
 /// The plan, or the Error of a command that must not be sent.
 std::optional<Error> make_plan(Plan& plan, const CallSpec& call, const CallOptions& options,
@@ -46,12 +63,5 @@ ReadFrom read_from_of(const Plan& plan, const CallOptions& options, const Config
 /// The call's deadline, the server-side time of a blocking command included.
 routing::TimePoint deadline_of(const Plan& plan, const CallOptions& options, const Config& config,
                                routing::TimePoint now);
-
-inline const Command* handle_of(const commands::CommandInfo* info) noexcept {
-  return reinterpret_cast<const Command*>(info);
-}
-inline const commands::CommandInfo* info_of(const Command* command) noexcept {
-  return reinterpret_cast<const commands::CommandInfo*>(command);
-}
 
 }  // namespace slotwise::detail

@@ -120,6 +120,7 @@ struct CommandInfo {
   KeyRule key_rule = KeyRule::specs;
   BlockRule block_rule = BlockRule::never;
   bool harmless = false;        ///< changes nothing although not flagged readonly (PING)
+  bool simple = false;          ///< one key at single_key, never blocks, no script, not refused
   bool slot_unchecked = false;  ///< see hand_rules.hpp: a wrong node would run it
   std::span<const KeySpec> key_specs = {};  ///< in the order of the server
   std::string_view refusal = {};            ///< see refused_because()

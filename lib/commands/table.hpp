@@ -130,7 +130,9 @@ constexpr auto make_table() {
   apply(table, hand::refusals, [](auto& info, const auto& each) { info.refusal = each.sentence; });
   apply(table, hand::harmless, [](auto& info, const auto&) { info.harmless = true; });
   apply(table, hand::slot_unchecked, [](auto& info, const auto&) { info.slot_unchecked = true; });
-  for (const CommandInfo& info : table) {
+  for (CommandInfo& info : table) {
+    info.simple = info.key_rule == KeyRule::single && info.single_key != 0 &&
+                  info.refusal.empty() && !info.is(Flag::blocking) && !info.is(Flag::noscript);
     if (info.is(Flag::blocking) != (info.block_rule != BlockRule::never)) {
       throw "hand_rules.hpp: a blocking command has no rule for its time";
     }

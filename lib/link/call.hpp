@@ -7,6 +7,7 @@
 
 #include <slotwise/error.hpp>
 #include <slotwise/reply.hpp>
+#include <slotwise/reply_view.hpp>
 
 namespace slotwise::link {
 
@@ -27,6 +28,7 @@ struct Call {
   // The link's own book-keeping.
   Call* next_unsent = nullptr;
   std::uint64_t ticket = 0;  ///< place in the in-flight FIFO while `where` is in_flight
+  std::uint64_t start = 0;   ///< where it begins in the connection's byte stream, likewise
   TimePoint sent_at{};
   enum class Where : std::uint8_t { outside, unsent, in_flight } where = Where::outside;
 };
@@ -37,8 +39,9 @@ class Link;
 /// each may submit new calls to any link, but must not destroy the link that calls.
 class LinkOwner {
  public:
-  /// The reply to `call`, which the link has let go of. The hot path.
-  virtual void on_reply(Link& link, Call& call, Reply&& reply) = 0;
+  /// The reply to `call`, which the link has let go of. The hot path. `reply` is valid until this
+  /// returns, whatever becomes of the link meanwhile.
+  virtual void on_reply(Link& link, Call& call, ReplyView& reply) = 0;
   /// `call` cannot be answered any more. Error::outcome() is not_sent or unknown.
   virtual void on_call_failed(Link& link, Call& call, const Error& error) = 0;
   /// The call's own deadline passed; `sent` tells whether bytes of it may have left.

@@ -68,7 +68,8 @@ bool DirectConnection::only_pushes_left() {
 }
 
 Exchange DirectConnection::exchange(std::string_view bytes, bool careful, TimePoint now,
-                                    TimePoint deadline, milliseconds silence_limit, Reply& reply) {
+                                    TimePoint deadline, milliseconds silence_limit,
+                                    ReplyView& reply) {
   const net::duration trusted = careful ? net::duration(trusted_for_writes) : trusted_for_reads;
   if (now - last_used_ > trusted && !still_good()) {
     return broken("the node closed the idle connection", false);
@@ -98,21 +99,19 @@ Exchange DirectConnection::exchange(std::string_view bytes, bool careful, TimePo
                         : "the connection broke: " + stream_.last_error().text,
                     true);
     }
-    for (;;) {
-      const resp::Status status = parser_->next(reply);
-      if (status == resp::Status::push) continue;
-      if (status == resp::Status::need_more) break;
-      if (status == resp::Status::error) {
+    switch (next_reply(reply)) {
+      case resp::Status::reply:
+        last_used_ = now;
+        replies_.add();
+        if (!reply.is_error()) successes_.add();
+        return {};
+      case resp::Status::error:
         usable_ = false;
         return {Exchange::Status::failed,
                 Error(ErrorCode::protocol, Outcome::unknown,
                       "not a RESP reply: " + std::string(parser_->protocol_error()))};
-      }
-      if (parser_->buffered() > 0 && !only_pushes_left()) usable_ = false;
-      last_used_ = now;
-      replies_.add();
-      if (!reply.is_error()) successes_.add();
-      return {};
+      default:
+        break;
     }
     // More is to come: a large value. Its deadline is looked at between two reads.
     now = Clock::now();
@@ -123,6 +122,25 @@ Exchange DirectConnection::exchange(std::string_view bytes, bool careful, TimePo
     }
     stream_.set_blocking_timeout(std::min<net::duration>(silence_limit, deadline - now));
   }
+}
+
+/// A reply as it lies; pushes are passed over. Bytes behind it that belong to no call end the
+/// connection's use.
+resp::Status DirectConnection::next_reply(ReplyView& reply) {
+  if (!parser_->next_scalar(reply)) {
+    resp::Status status = resp::Status::push;
+    while (status == resp::Status::push)
+      status = parser_->next(whole_);
+    if (status != resp::Status::reply) return status;
+    reply = ReplyView(whole_);
+  }
+  if (parser_->buffered() > 0) [[unlikely]] {
+    Reply kept = reply.take();  // the next look into the parser ends the view
+    whole_ = std::move(kept);
+    reply = ReplyView(whole_);
+    if (!only_pushes_left()) usable_ = false;
+  }
+  return resp::Status::reply;
 }
 
 // --- the pool --------------------------------------------------------------------------------
@@ -142,6 +160,7 @@ DirectConnection* DirectPool::acquire() noexcept {
 void DirectPool::release(DirectConnection& connection) noexcept {
   std::atomic<DirectConnection*>& slot = idle_[connection.slot_];
   const std::atomic<bool>& doomed = doomed_[connection.slot_];
+  if (!connection.whole_.is_nil()) connection.whole_ = Reply();
   if (connection.usable_ && !doomed.load()) {
     // doom() marks first and looks into the slot then; we store first and look at the mark then:
     // one of the two sees the other, and the exchange decides who takes the connection out. From

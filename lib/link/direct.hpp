@@ -23,6 +23,7 @@
 
 #include <slotwise/error.hpp>
 #include <slotwise/reply.hpp>
+#include <slotwise/reply_view.hpp>
 
 #include "link/call.hpp"
 #include "link/link.hpp"
@@ -50,10 +51,11 @@ class DirectConnection final : private net::Watcher, private net::Task {
   ~DirectConnection();
 
   /// Sends one command and reads its reply, on the calling thread, between acquire and release.
+  /// `reply` is valid until the connection is given back.
   /// `careful`: the command must not be lost, so the connection is looked at first unless it was
   /// used a moment ago.
   Exchange exchange(std::string_view bytes, bool careful, TimePoint now, TimePoint deadline,
-                    milliseconds silence_limit, Reply& reply);
+                    milliseconds silence_limit, ReplyView& reply);
 
   std::uint64_t replies() const noexcept { return replies_.read(); }
   /// Those that were no errors.
@@ -63,6 +65,7 @@ class DirectConnection final : private net::Watcher, private net::Task {
   friend class DirectPool;
 
   void on_events(std::uint32_t events) override;
+  resp::Status next_reply(ReplyView& reply);
   bool still_good();
   bool only_pushes_left();
   Exchange broken(std::string why, bool sent);
@@ -71,6 +74,7 @@ class DirectConnection final : private net::Watcher, private net::Task {
   const std::size_t slot_;
   net::Stream stream_;
   std::unique_ptr<resp::Parser> parser_;
+  Reply whole_;  // the last reply that had members, or was large
   TimePoint last_used_{};
   bool usable_ = true;        // of the current user
   observe::Counter replies_;  // written by the user of the moment

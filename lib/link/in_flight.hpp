@@ -18,18 +18,19 @@ class InFlight {
   struct Entry {
     Call* call = nullptr;
     Kind kind = Kind::forgotten;
-    std::uint64_t start = 0;  ///< position in the connection's byte stream where it begins
   };
 
   bool empty() const noexcept { return head_ == tail_; }
   std::size_t size() const noexcept { return static_cast<std::size_t>(tail_ - head_); }
 
+  /// `start`: position in the connection's byte stream where it begins.
   void push(Call& call, std::uint64_t start) {
     call.ticket = tail_;
+    call.start = start;
     call.where = Call::Where::in_flight;
-    add({&call, Kind::call, start});
+    add({&call, Kind::call});
   }
-  void push(Kind kind, std::uint64_t start) { add({nullptr, kind, start}); }
+  void push(Kind kind) { add({nullptr, kind}); }
 
   Entry pop() noexcept {
     const Entry entry = ring_[head_ & mask()];
@@ -40,18 +41,15 @@ class InFlight {
 
   /// The reply to `call` will be thrown away.
   void forget(Call& call) noexcept {
-    Entry& entry = ring_[call.ticket & mask()];
-    entry.call = nullptr;
-    entry.kind = Kind::forgotten;
+    ring_[call.ticket & mask()] = {};
     call.where = Call::Where::outside;
   }
 
-  /// Visits all calls in order; `f(Call&, start)` may forget that call.
+  /// Visits all calls in order; `f(Call&)` may forget that call.
   template <class F>
   void for_each_call(F&& f) {
     for (std::uint64_t i = head_; i != tail_; ++i) {
-      const Entry entry = ring_[i & mask()];
-      if (entry.call != nullptr) f(*entry.call, entry.start);
+      if (Call* call = ring_[i & mask()].call) f(*call);
     }
   }
 
@@ -59,7 +57,9 @@ class InFlight {
   std::size_t mask() const noexcept { return ring_.size() - 1; }
 
   void add(const Entry& entry) {
-    if (size() == ring_.size()) grow();
+    if (size() == ring_.size()) [[unlikely]] {
+      grow();
+    }
     ring_[tail_ & mask()] = entry;
     ++tail_;
   }

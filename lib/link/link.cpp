@@ -255,34 +255,56 @@ void Link::read_some() {
 /// False: the connection that the bytes came from is gone.
 bool Link::deliver_replies() {
   const std::uint64_t generation = generation_;
-  for (;;) {
-    Reply reply;
-    switch (parser_->next(reply)) {
-      case resp::Status::need_more:
-        return true;
-      case resp::Status::error:
-        fail(Error(ErrorCode::protocol, Outcome::unknown,
-                   "not a RESP reply: " + std::string(parser_->protocol_error())));
-        return false;
-      case resp::Status::push:
-        owner_.on_push(*this, std::move(reply));
-        break;
-      case resp::Status::reply:
-        if (state_ == State::handshake) {
-          step_handshake(reply);
-        } else if (in_flight_.empty()) {
-          fail(Error(ErrorCode::protocol, Outcome::unknown, "a reply that nobody asked for"));
-          return false;
-        } else if (const InFlight::Entry entry = in_flight_.pop(); entry.call != nullptr) {
-          owner_.on_reply(*this, *entry.call, std::move(reply));
-        } else if (entry.kind == InFlight::Kind::own) {
-          time_answer();
-        } else if (entry.kind == InFlight::Kind::auth) {
-          if (reply.is_error()) owner_.on_auth_refused(*this, reply);
-        }
-        break;
+  const bool nested = std::exchange(delivering_, true);
+  bool more = true;
+  while (more && generation == generation_) {
+    ReplyView reply;
+    if (parser_->next_scalar(reply)) [[likely]] {
+      hand_over(reply);
+    } else {
+      more = deliver_other();
     }
-    if (generation != generation_) return false;
+  }
+  delivering_ = nested;
+  if (!nested) left_parser_.reset();
+  return generation == generation_;
+}
+
+/// What is no plain scalar. False: nothing whole is left.
+bool Link::deliver_other() {
+  Reply whole;
+  switch (parser_->next(whole)) {
+    case resp::Status::need_more:
+      return false;
+    case resp::Status::error:
+      fail(Error(ErrorCode::protocol, Outcome::unknown,
+                 "not a RESP reply: " + std::string(parser_->protocol_error())));
+      return false;
+    case resp::Status::push:
+      owner_.on_push(*this, std::move(whole));
+      return true;
+    case resp::Status::reply: {
+      ReplyView reply(whole);
+      hand_over(reply);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A reply, to whom it is owed.
+void Link::hand_over(ReplyView& reply) {
+  if (state_ == State::handshake) return step_handshake(reply.take());
+  if (in_flight_.empty()) {
+    return fail(Error(ErrorCode::protocol, Outcome::unknown, "a reply that nobody asked for"));
+  }
+  const InFlight::Entry entry = in_flight_.pop();
+  if (entry.call != nullptr) [[likely]] {
+    owner_.on_reply(*this, *entry.call, reply);
+  } else if (entry.kind == InFlight::Kind::own) {
+    time_answer();
+  } else if (entry.kind == InFlight::Kind::auth) {
+    if (reply.is_error()) owner_.on_auth_refused(*this, reply.take());
   }
 }
 
@@ -328,7 +350,7 @@ void Link::reauthenticate(const Credentials& fresh) {
                          std::array<std::string_view, 3>{"AUTH", fresh.username, fresh.password});
   }
   if (in_flight_.empty()) last_progress_ = loop_.refresh_now();
-  in_flight_.push(InFlight::Kind::auth, stream_position_);
+  in_flight_.push(InFlight::Kind::auth);
   out_ += bytes;
   stream_position_ += bytes.size();
   schedule(loop_.now() + silence_limit());
@@ -338,7 +360,7 @@ void Link::reauthenticate(const Credentials& fresh) {
 /// Something of the link's own; its reply, error or not, is thrown away. (After a refused ASKING
 /// the server answers the command with MOVED, and the ordinary rule applies.)
 void Link::say(std::string_view bytes) {
-  in_flight_.push(InFlight::Kind::own, stream_position_);
+  in_flight_.push(InFlight::Kind::own);
   out_ += bytes;
   stream_position_ += bytes.size();
 }
@@ -414,6 +436,8 @@ void Link::disconnect() noexcept {
   loop_.remove(*this);
   loop_.cancel(timer_);
   stream_.close();
+  // A reply that is being delivered lies in it.
+  if (delivering_ && parser_ != nullptr) left_parser_ = std::move(parser_);
   parser_.reset();
   handshake_.reset();
   out_.clear();
@@ -453,7 +477,7 @@ void Link::hand_back_all(const Error& why) {
   while (!in_flight.empty()) {
     const InFlight::Entry entry = in_flight.pop();
     if (entry.call != nullptr) {
-      owner_.on_call_failed(*this, *entry.call, entry.start < written ? unknown : not_sent);
+      owner_.on_call_failed(*this, *entry.call, entry.call->start < written ? unknown : not_sent);
     }
   }
   while (unsent != nullptr) {

@@ -125,6 +125,8 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   void dial();
   void read_some();
   bool deliver_replies();
+  bool deliver_other();
+  void hand_over(ReplyView& reply);
   void step_handshake(const Reply& reply);
   bool dial_with_fresh_credentials();
   void become_ready();
@@ -160,6 +162,8 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   LinkSettings settings_;
   net::Stream stream_;
   std::unique_ptr<resp::Parser> parser_;
+  std::unique_ptr<resp::Parser> left_parser_;  // of a connection that ended amid a delivery
+  bool delivering_ = false;
   std::unique_ptr<Handshake> handshake_;
   InFlight in_flight_;
 

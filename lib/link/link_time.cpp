@@ -112,13 +112,13 @@ void Link::expire_calls(TimePoint now) {
     bool sent;
   };
   std::vector<Expired> expired;
-  in_flight_.for_each_call([&](Call& call, std::uint64_t start) {
+  in_flight_.for_each_call([&](Call& call) {
     if (call.deadline > now) {
       next = std::min(next, call.deadline);
       return;
     }
     if (last_received_ <= call.sent_at || close_when_expired_) dead = true;
-    expired.push_back({&call, start < written});
+    expired.push_back({&call, call.start < written});
     in_flight_.forget(call);
   });
   earliest_deadline_ = next;

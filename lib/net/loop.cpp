@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <ctime>
 #include <system_error>
+#include <utility>
 
 #include "net/fork.hpp"
 
@@ -61,11 +62,6 @@ void Loop::stop() noexcept {
   write_wakeup();
 }
 
-bool Loop::in_loop_thread() const noexcept {
-  return running_.load(std::memory_order_acquire) &&
-         ::pthread_equal(thread_.load(std::memory_order_relaxed), ::pthread_self()) != 0;
-}
-
 void Loop::write_wakeup() noexcept {
   // The eventfd is shared with the parent after a fork, and the loop's thread lives only there.
   if (generation_ != fork_generation()) return;
@@ -75,19 +71,17 @@ void Loop::write_wakeup() noexcept {
 }
 
 void Loop::run() {
-  thread_.store(::pthread_self(), std::memory_order_relaxed);
-  running_.store(true, std::memory_order_release);
+  const Loop* const outer = std::exchange(here_, this);
   while (!stopping_.load(std::memory_order_acquire))
     iterate(duration::max());
   stopping_.store(false, std::memory_order_relaxed);
-  running_.store(false, std::memory_order_release);
+  here_ = outer;
 }
 
 void Loop::run_once(duration max_wait) {
-  thread_.store(::pthread_self(), std::memory_order_relaxed);
-  running_.store(true, std::memory_order_release);
+  const Loop* const outer = std::exchange(here_, this);
   iterate(max_wait);
-  running_.store(false, std::memory_order_release);
+  here_ = outer;
 }
 
 void Loop::iterate(duration max_wait) {

@@ -20,7 +20,6 @@
 //  4. A Loop must outlive every call of post() and stop() that has begun.
 #pragma once
 
-#include <pthread.h>
 #include <sys/epoll.h>
 
 #include <array>
@@ -80,7 +79,7 @@ class Loop {
   void post(Task* task) noexcept;
   // run() returns after its iteration. A stop() before run() makes that run() return at once.
   void stop() noexcept;
-  bool in_loop_thread() const noexcept;
+  bool in_loop_thread() const noexcept { return here_ == this; }
 
   // --- running ---
   void run();
@@ -147,8 +146,7 @@ class Loop {
   Task* deferred_tail_ = nullptr;
   std::uint64_t iterations_ = 0;
   std::atomic<bool> stopping_{false};
-  std::atomic<bool> running_{false};
-  std::atomic<::pthread_t> thread_{};
+  static constinit inline thread_local const Loop* here_ = nullptr;  // that this thread runs
 
   // Written by other threads: away from what the loop touches all the time.
   alignas(64) std::atomic<Task*> posted_{nullptr};

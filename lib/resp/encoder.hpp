@@ -16,10 +16,28 @@ std::size_t encoded_size(std::span<const std::string_view> words) noexcept;
 /// Never less than encoded_size(words), and quicker to have: no digits are counted.
 std::size_t encoded_bound(std::span<const std::string_view> words) noexcept;
 
-/// Writes the command to `to`, which has room for encoded_size(words) bytes; returns the end.
+/// Writes the command to `to` if it surely fits into `room` bytes; its size, or 0.
+std::size_t write_if_fits(char* to, std::size_t room,
+                          std::span<const std::string_view> words) noexcept;
+
+/// Writes the command to `to`, which has room for encoded_bound(words) bytes; returns the end.
 char* write_command(char* to, std::span<const std::string_view> words) noexcept;
 
 /// Appends the command to `out` with at most one growth of it.
 void append_command(std::string& out, std::span<const std::string_view> words);
+
+/// The bytes of one command, for the length of a call: on the stack if they are few.
+class CommandBytes {
+ public:
+  explicit CommandBytes(std::span<const std::string_view> words);
+  CommandBytes(const CommandBytes&) = delete;
+  CommandBytes& operator=(const CommandBytes&) = delete;
+  std::string_view view() const noexcept { return bytes_; }
+
+ private:
+  std::string_view bytes_;
+  std::string large_;
+  char small_[256];
+};
 
 }  // namespace slotwise::resp

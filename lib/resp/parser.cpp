@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/reply_access.hpp"
 #include "resp/number.hpp"
-#include "resp/reply_access.hpp"
 
 namespace slotwise::resp {
 namespace {
@@ -53,24 +53,6 @@ Reply bulk_reply(char type, std::string text) {
 
 }  // namespace
 
-void Scalar::copy_to(Reply& out) const {
-  switch (type) {
-    case Reply::Type::nil:
-      return ReplyAccess::set_nil(out);
-    case Reply::Type::integer:
-      return ReplyAccess::set<std::int64_t>(out, type, integer);
-    case Reply::Type::boolean:
-      return ReplyAccess::set<bool>(out, type, integer != 0);
-    case Reply::Type::real:
-      return ReplyAccess::set<double>(out, type, real);
-    case Reply::Type::verbatim:
-      ReplyAccess::set_format(out, format);
-      [[fallthrough]];
-    default:
-      return ReplyAccess::set_text(out, type, text);
-  }
-}
-
 Parser::Parser(Limits limits) noexcept
     : limits_(limits), tree_(std::clamp(limits.max_depth, 1, Limits::depth_ceiling)) {}
 
@@ -105,86 +87,89 @@ void Parser::feed(const char* data, std::size_t size) {
   }
 }
 
-bool Parser::next_scalar(Scalar& out) {
+bool Parser::next_scalar(ReplyView& out) {
   return !busy_ && in_.size() != 0 && (take_plain(out) || take_scalar(out));
 }
 
 // The hot path: what nearly every reply of a busy client looks like. It pays for itself: see
 // README.md.
-bool Parser::take_plain(Scalar& out) noexcept {
+bool Parser::take_plain(ReplyView& out) noexcept {
   const char* const begin = in_.begin();
-  Token token;
-  if (scan_plain(token)) {
-    out.text = token.text;
-    out.integer = token.number;
-    out.type = token.type == '$' ? Reply::Type::string : Reply::Type::integer;
+  std::size_t size = 0;
+  if (*begin == '$') {
+    std::size_t length = 0;
+    const char* const text = plain_number(begin, length);
+    if (text == nullptr || static_cast<std::size_t>(in_.end() - text) < length + 2 ||
+        !is_line_end(text + length) || length > limits_.max_bulk_bytes) {
+      return false;
+    }
+    ReplyAccess::show_text(out, Reply::Type::string, {text, length});
+    size = static_cast<std::size_t>(text - begin) + length + 2;
+  } else if (*begin == '+' && in_.size() >= 5 && std::memcmp(begin, "+OK\r\n", 5) == 0) {
+    ReplyAccess::show_text(out, Reply::Type::status, {begin + 1, 2});
+    size = 5;
+  } else if (*begin == ':') {
+    std::size_t number = 0;
+    const char* const next = plain_number(begin, number);
+    if (next == nullptr) return false;
+    ReplyAccess::show_integer(out, Reply::Type::integer, static_cast<std::int64_t>(number));
+    size = static_cast<std::size_t>(next - begin);
   } else if (*begin == '_' && is_line_end(begin + 1)) {
-    out.type = Reply::Type::nil;
-    token.size = 3;
-  } else if (in_.size() >= 5 && std::memcmp(begin, "+OK\r\n", 5) == 0) {
-    out.type = Reply::Type::status;
-    out.text = {begin + 1, 2};
-    token.size = 5;
+    size = 3;
   } else {
     return false;
   }
-  in_.consume(token.size);
+  in_.consume(size);
   looked_ = 0;  // a part of it may have come before
   return true;
 }
 
 // Every other value that is one token. Whatever is not plainly good is left for next_slow(), which
 // looks again and says what is wrong.
-bool Parser::take_scalar(Scalar& out) {
+bool Parser::take_scalar(ReplyView& out) {
   Token token;
   if (scan_line(in_.begin(), in_.end(), looked_, token) != LineScan::whole) return false;
   switch (token.type) {
     case '$':
       if (token.number >= 0) {
         if (!find_body(token)) return false;
-        out.type = Reply::Type::string;
-        out.text = token.text;
+        ReplyAccess::show_text(out, Reply::Type::string, token.text);
         break;
       }
       [[fallthrough]];
     case '_':
-      out.type = Reply::Type::nil;
+      ReplyAccess::show_nil(out);
       break;
     case '*':
       if (token.number >= 0) return false;
-      out.type = Reply::Type::nil;
+      ReplyAccess::show_nil(out);
       break;
     case ':':
-      out.type = Reply::Type::integer;
-      out.integer = token.number;
+      ReplyAccess::show_integer(out, Reply::Type::integer, token.number);
       break;
     case '+':
     case '-':
       if (token.text.size() > limits_.max_bulk_bytes) return false;
-      out.type = token.type == '+' ? Reply::Type::status : Reply::Type::error;
-      out.text = token.text;
+      ReplyAccess::show_text(out, token.type == '+' ? Reply::Type::status : Reply::Type::error,
+                             token.text);
       break;
     case '#':
-      out.type = Reply::Type::boolean;
-      out.integer = token.text == "t";
+      ReplyAccess::show_integer(out, Reply::Type::boolean, token.text == "t");
       break;
     case ',': {
       const auto real = parse_double(token.text);
       if (!real) return false;
-      out.type = Reply::Type::real;
-      out.real = *real;
+      ReplyAccess::show_real(out, *real);
       break;
     }
     case '!':
       if (!find_body(token)) return false;
-      out.type = Reply::Type::error;
-      out.text = token.text;
+      ReplyAccess::show_text(out, Reply::Type::error, token.text);
       break;
     case '=':
       if (!find_body(token) || !has_format(token.text)) return false;
-      out.type = Reply::Type::verbatim;
-      std::copy_n(token.text.data(), 3, out.format);
-      out.text = token.text.substr(4);
+      ReplyAccess::show_format(out, token.text.data());
+      ReplyAccess::show_text(out, Reply::Type::verbatim, token.text.substr(4));
       break;
     default:
       return false;
@@ -196,9 +181,9 @@ bool Parser::take_scalar(Scalar& out) {
 
 Status Parser::next(Reply& out) {
   try {
-    Scalar scalar;
-    if (!next_scalar(scalar)) return next_slow(out);
-    scalar.copy_to(out);
+    ReplyView view;
+    if (!next_scalar(view)) return next_slow(out);
+    ReplyAccess::copy(view, out);
     return Status::reply;
   } catch (const std::bad_alloc&) {
     fail("out of memory");
@@ -218,9 +203,9 @@ Status Parser::next_slow(Reply& out) {
     } else if (open_ > 0) {
       more = build();
     } else {
-      Scalar scalar;
-      if (busy_ && in_.size() != 0 && (take_plain(scalar) || take_scalar(scalar))) {
-        scalar.copy_to(out);  // an attribute came before it
+      ReplyView view;
+      if (busy_ && in_.size() != 0 && (take_plain(view) || take_scalar(view))) {
+        ReplyAccess::copy(view, out);  // an attribute came before it
         finish_reply();
         return Status::reply;
       }

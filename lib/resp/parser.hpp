@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include <slotwise/reply.hpp>
+#include <slotwise/reply_view.hpp>
 
 #include "resp/large_bulk.hpp"
 #include "resp/limits.hpp"
@@ -30,19 +31,6 @@ enum class Status : std::uint8_t {
   push,       ///< `out` is a RESP3 push; it answers no command
   need_more,  ///< no whole reply is there
   error,      ///< not RESP, or over a limit: see protocol_error(); close the connection
-};
-
-/// A reply without members that still lies in the read buffer: nothing was copied for it. Only the
-/// fields of its type are set.
-struct Scalar {
-  Reply::Type type = Reply::Type::nil;
-  char format[3] = {'t', 'x', 't'};  ///< verbatim only
-  std::string_view text;             ///< status, string, error, verbatim
-  std::int64_t integer = 0;          ///< integer; boolean as 0 or 1
-  double real = 0;                   ///< real
-
-  /// Makes an owning reply of it, in place; a string of `out` is reused.
-  void copy_to(Reply& out) const;
 };
 
 class Parser {
@@ -62,9 +50,9 @@ class Parser {
   void feed(std::string_view bytes) { feed(bytes.data(), bytes.size()); }
 
   /// Takes a scalar that is wholly in the buffer, as a view that is valid until the next call of a
-  /// non-const member. False: there is none right here (an aggregate, a large or unfinished value,
-  /// a push, an attribute, an error, no bytes): call next(), which knows which.
-  bool next_scalar(Scalar& out);
+  /// non-const member; `out` must be new. False: there is none right here (an aggregate, a large or
+  /// unfinished value, a push, an attribute, an error, no bytes): call next(), which knows which.
+  bool next_scalar(ReplyView& out);
 
   /// Takes the next reply or push. Attributes (`|`) are read over, at any depth.
   Status next(Reply& out);
@@ -83,8 +71,8 @@ class Parser {
   void reset() noexcept;
 
  private:
-  bool take_plain(Scalar& out) noexcept;
-  bool take_scalar(Scalar& out);
+  bool take_plain(ReplyView& out) noexcept;
+  bool take_scalar(ReplyView& out);
   Status next_slow(Reply& out);
   bool begin();
   void begin_attribute(const Token& token) noexcept;

@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "base/reply_access.hpp"
 #include "resp/number.hpp"
-#include "resp/reply_access.hpp"
 
 namespace slotwise::resp {
 namespace {

@@ -67,10 +67,15 @@ void Batch::member_done(Member& member) {
   if (--open_ == 0) listener_.on_batch_done();
 }
 
-bool Batch::takes(Request& request, Reply& reply) {
+void Batch::Member::deliver_view(ReplyView& reply) noexcept {
+  result.emplace(reply.take());
+  batch->member_done(*this);
+}
+
+bool Batch::takes(Request& request, ReplyView& reply) {
   auto& member = static_cast<Member&>(request);
   if (member.group == nullptr || member.group->head == &member) return false;
-  member.early = std::move(reply);
+  member.early = reply.take();
   if (--member.group->outstanding == 0) settled(*member.group);
   return true;
 }

@@ -47,6 +47,7 @@ class Batch {
     bool done = false;
 
     void deliver(Result<Reply>&& r) noexcept override;
+    void deliver_view(ReplyView& reply) noexcept override;
   };
 
   explicit Batch(BatchListener& listener);
@@ -60,7 +61,7 @@ class Batch {
   void start(Dispatcher& dispatcher);
 
   /// A reply to a member. True: the batch keeps it for now.
-  bool takes(Request& request, Reply& reply);
+  bool takes(Request& request, ReplyView& reply);
   /// A redirect, a failure or an error reply of a member. True: the batch decides when to go on.
   bool takes(Request& request, const Verdict& verdict, const Error& error, Node* follow_to);
 

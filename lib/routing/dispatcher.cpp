@@ -45,7 +45,9 @@ void Dispatcher::start(Request& request) {
 }
 
 void Dispatcher::dispatch(Request& request) {
-  if (around_.loop.now() >= request.deadline) return expire(request);
+  if (around_.loop.now() >= request.deadline) [[unlikely]] {
+    return expire(request);
+  }
   Node* node = choose(request);
   if (node == nullptr) {
     Trouble& t = trouble_of(request);
@@ -62,6 +64,11 @@ void Dispatcher::dispatch(Request& request) {
 }
 
 Node* Dispatcher::choose(Request& request) {
+  // Nearly always.
+  if (request.target == Target::slot && request.attempts == 0 && request.next_node == nullptr &&
+      request.read_from == ReadFrom::primary) [[likely]] {
+    return table_.get(request.slot);
+  }
   // What a replica could not answer the primary is asked; what the primary could not, anybody.
   const bool after_replica = std::exchange(request.on_replica, false);
   if (request.next_node != nullptr) return std::exchange(request.next_node, nullptr);
@@ -97,6 +104,12 @@ Node* Dispatcher::choose_reader(const Request& request) {
     c.round_trip = node->round_trip();
     candidates_.push_back(c);
     if (!primary && !c.usable) node->prepare_reader();
+    // Whether the primary is near is known only after it was connected to, and a client that only
+    // reads might never do that.
+    if (primary && (request.read_from == ReadFrom::same_zone ||
+                    request.read_from == ReadFrom::lowest_latency)) {
+      node->connect();
+    }
   }
   const std::size_t chosen = routing::choose_reader(request.read_from, candidates_, shard->turn++);
   return chosen == 0 ? nullptr : shard->nodes[chosen];
@@ -104,12 +117,12 @@ Node* Dispatcher::choose_reader(const Request& request) {
 
 // --- what nodes report -----------------------------------------------------------------------
 
-void Dispatcher::on_reply(Node& node, Request& request, Reply&& reply) {
+void Dispatcher::on_reply(Node& node, Request& request, ReplyView& reply) {
   if (reply.is_error()) [[unlikely]] {
-    return judge_error(node, request, reply);
+    return judge_error(node, request, reply.take());
   }
   if (request.batch != nullptr && request.batch->takes(request, reply)) return;
-  finish(request, std::move(reply));
+  finish(request, reply);
 }
 
 void Dispatcher::judge_error(Node& node, Request& request, const Reply& reply) {
@@ -383,20 +396,31 @@ void Dispatcher::fail(Request& request, Error error) {
 
 void Dispatcher::finish(Request& request, Result<Reply>&& result) {
   (result ? around_.observer.counters.succeeded : around_.observer.counters.failed).add();
-  if (request.trouble != nullptr) {
-    const bool helped = result && request.trouble->costs_budget;
-    WaitingRoom::remove(*request.trouble);
-    request.trouble.reset();
-    if (helped) retry_succeeded();
-  }
+  if (request.trouble != nullptr) leave_trouble(request, result.has_value());
   request.deliver(std::move(result));
+}
+
+void Dispatcher::finish(Request& request, ReplyView& reply) {
+  around_.observer.counters.succeeded.add();
+  if (request.trouble != nullptr) [[unlikely]] {
+    leave_trouble(request, true);
+  }
+  request.deliver_view(reply);
+}
+
+void Dispatcher::leave_trouble(Request& request, bool succeeded) {
+  const bool helped = succeeded && request.trouble->costs_budget;
+  WaitingRoom::remove(*request.trouble);
+  request.trouble.reset();
+  if (helped) retry_succeeded();
 }
 
 void Dispatcher::resume_with_reply(Request& request, Node& node, Reply&& reply) {
   request.node = &node;
   ++request.attempts;
   if (closed_) return start(request);
-  on_reply(node, request, std::move(reply));
+  ReplyView view(reply);
+  on_reply(node, request, view);
 }
 
 void Dispatcher::resume_with_failure(Request& request, Node& node, const Error& error,

@@ -53,6 +53,14 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   /// Looks for the deployment.
   void begin();
   void start(Request& request);
+  /// The same for a plain command whose node was looked up a moment ago.
+  void start_at(Request& request, Node& node) {
+    if (closed_ || around_.loop.now() >= request.deadline) [[unlikely]] {
+      return start(request);
+    }
+    request.attempts = 1;
+    node.submit_plain(request);
+  }
   /// A caller in direct mode got something else than a plain reply: the same rules apply.
   void resume_with_reply(Request& request, Node& node, Reply&& reply);
   void resume_with_failure(Request& request, Node& node, const Error& error, bool expired);
@@ -78,11 +86,13 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   /// `request` is dispatched directly after `first`, which waits.
   void wait_with(Request& request, Request& first);
   void finish(Request& request, Result<Reply>&& result);
+  /// With a reply where it lies; it is no error.
+  void finish(Request& request, ReplyView& reply);
 
  private:
   friend struct Trouble;
 
-  void on_reply(Node& node, Request& request, Reply&& reply) override;
+  void on_reply(Node& node, Request& request, ReplyView& reply) override;
   void on_failed(Node& node, Request& request, const Error& error) override;
   void on_expired(Node& node, Request& request, bool sent) override;
   void on_up(Node& node) override;
@@ -106,6 +116,7 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   void go_on(Trouble& trouble);
   void throttle(Trouble& trouble);
   void retry_succeeded();
+  void leave_trouble(Request& request, bool succeeded);
   void expire(Request& request);
   void fail(Request& request, Error error);
   void run_script(Request& request);

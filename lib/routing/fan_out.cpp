@@ -37,7 +37,7 @@ std::unique_ptr<FanOut> FanOut::by_slot(const commands::CommandInfo& info, comma
   for (commands::Part& piece : fan_out->split_) {
     auto part = std::make_unique<Part>();
     part->owner = fan_out.get();
-    resp::append_command(part->encoded, piece.args);
+    part->encode(piece.args);
     part->target = Target::slot;
     part->slot = piece.slot;
     part->label = key_label(info, piece.args);
@@ -58,6 +58,7 @@ FanOut::Part& FanOut::add_part(const Request& parent) {
   auto part = std::make_unique<Part>();
   part->owner = this;
   part->encoded = parent.bytes;
+  part->bytes = part->encoded;
   return *parts_.emplace_back(std::move(part));
 }
 
@@ -82,15 +83,12 @@ void FanOut::start(Dispatcher& dispatcher, Request& parent) {
   parent_ = &parent;
   if (everywhere_) add_everywhere(dispatcher, parent);
   for (auto& part : parts_) {
-    part->bytes = part->encoded;
     part->deadline = parent.deadline;
-    part->read_only = parent.read_only;
-    part->retry_safe = parent.retry_safe;
-    part->may_run_in_part = parent.may_run_in_part;
-    part->blocking = parent.blocking;
-    part->block_time = parent.block_time;
-    part->wants_ping = parent.wants_ping;
-    part->read_from = parent.read_from;
+    const Target target = part->target;
+    const std::uint16_t slot = part->slot;
+    static_cast<Kind&>(*part) = parent;
+    part->target = target;
+    part->slot = slot;
   }
   if (parts_.empty()) {
     return dispatcher.finish(

@@ -21,6 +21,7 @@ Node::Node(const Surroundings& surroundings, NodeEvents& events, NodeIdentity id
     : around_(surroundings),
       events_(events),
       identity_(std::move(identity)),
+      measures_(surroundings.config.read_from == ReadFrom::lowest_latency),
       main_(surroundings.loop, surroundings.resolver, *this, *this),
       direct_(surroundings.loop,
               std::min<std::size_t>(
@@ -247,14 +248,14 @@ void Node::run_tidy(net::Task* task) {
 
 // --- what links report ------------------------------------------------------------------------
 
-void Node::on_reply(link::Link& link, link::Call& call, Reply&& reply) {
+void Node::on_reply(link::Link& link, link::Call& call, ReplyView& reply) {
   replies_.add();
-  if (retired_ || (&link != &main_ && &link != reader_.get() && link.calls() == 0)) tidy();
-  // PING measures a connection only while it is silent.
-  if (around_.config.read_from == ReadFrom::lowest_latency) {
-    link.note_round_trip(around_.loop.now() - call.sent_at);
+  if (&link != &main_ || measures_ || retired_) [[unlikely]] {
+    if (retired_ || (&link != &main_ && &link != reader_.get() && link.calls() == 0)) tidy();
+    // PING measures a connection only while it is silent.
+    if (measures_) link.note_round_trip(around_.loop.now() - call.sent_at);
   }
-  events_.on_reply(*this, static_cast<Request&>(call), std::move(reply));
+  events_.on_reply(*this, static_cast<Request&>(call), reply);
 }
 
 void Node::on_call_failed(link::Link& /*link*/, link::Call& call, const Error& error) {

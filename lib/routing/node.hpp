@@ -30,7 +30,7 @@ class Node;
 /// Where a node reports to. Loop thread.
 class NodeEvents {
  public:
-  virtual void on_reply(Node& node, Request& request, Reply&& reply) = 0;
+  virtual void on_reply(Node& node, Request& request, ReplyView& reply) = 0;
   virtual void on_failed(Node& node, Request& request, const Error& error) = 0;
   virtual void on_expired(Node& node, Request& request, bool sent) = 0;
   virtual void on_up(Node& node) = 0;
@@ -76,6 +76,11 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
 
   /// Sends it over the connection that suits it.
   void submit(Request& request);
+  /// One that neither blocks nor reads from a replica.
+  void submit_plain(Request& request) {
+    request.node = this;
+    main_.submit(request);
+  }
   void connect() { main_.connect(); }
   /// Closes everything to this address now: its calls come back as failed.
   void close_all(const Error& why);
@@ -150,7 +155,7 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
   };
 
   link::LinkSettings link_settings(const link::Link& link) override;
-  void on_reply(link::Link& link, link::Call& call, Reply&& reply) override;
+  void on_reply(link::Link& link, link::Call& call, ReplyView& reply) override;
   void on_call_failed(link::Link& link, link::Call& call, const Error& error) override;
   void on_call_expired(link::Link& link, link::Call& call, bool sent) override;
   void on_push(link::Link& link, Reply&& push) override;
@@ -171,6 +176,7 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
   const Surroundings& around_;
   NodeEvents& events_;
   NodeIdentity identity_;
+  const bool measures_;  // round trips decide who reads
   link::Link main_;
   std::vector<std::unique_ptr<Exclusive>> exclusive_;  // one blocking command each at a time
   std::unique_ptr<link::Link> reader_;                 // made when first needed

@@ -1,29 +1,21 @@
 #include "routing/request.hpp"
 
+#include "resp/encoder.hpp"
 #include "routing/fan_out.hpp"
 #include "routing/trouble.hpp"
 
 namespace slotwise::routing {
 
-Request::Request() = default;
+Request::Request() {}  // NOLINT(modernize-use-equals-default): leaves small_ uninitialised
 Request::~Request() = default;
 
-void Request::reset() noexcept {
-  static_cast<link::Call&>(*this) = link::Call{};
-  static_cast<net::Task&>(*this) = net::Task{};
-  encoded.clear();
-  target = Target::any_primary;
-  slot = 0;
-  read_only = retry_safe = may_run_in_part = single_attempt = wants_ping = blocking = false;
-  read_from = ReadFrom::primary;
-  block_time = milliseconds(0);
-  fixed_node = node = next_node = nullptr;
-  fan_out.reset();
-  script_body.reset();
-  batch = nullptr;
-  attempts = redirects = 0;
-  may_have_run = on_replica = reauthenticated = false;
-  trouble.reset();
+void Request::encode(std::span<const std::string_view> words) {
+  if (const std::size_t size = resp::write_if_fits(small_, sizeof small_, words); size != 0) {
+    bytes = {small_, size};
+    return;
+  }
+  resp::append_command(encoded, words);
+  bytes = encoded;
 }
 
 }  // namespace slotwise::routing

@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <slotwise/config.hpp>
 #include <slotwise/error.hpp>
 #include <slotwise/reply.hpp>
+#include <slotwise/reply_view.hpp>
 #include <slotwise/result.hpp>
 
 #include "commands/command_info.hpp"
@@ -40,33 +42,47 @@ enum class Target : std::uint8_t {
   fixed_node,   ///< this very node, whatever it answers: redirects are data
 };
 
-class Request : public link::Call, public net::Task {
+/// What a command asks of whoever sends it. Small, because it is copied for each.
+struct Kind {
+  Target target = Target::any_primary;
+  bool read_only = false;        ///< may be answered by a replica
+  bool retry_safe = false;       ///< may run twice: outcome `unknown` is tried again
+  bool may_run_in_part = false;  ///< a script: its own error does not mean that nothing happened
+  bool blocking = false;         ///< waits on the server: gets a connection of its own
+  bool wants_ping = false;       ///< WAIT: see link::Call::Prefix::ping
+  std::uint16_t slot = 0;
+  ReadFrom read_from = ReadFrom::primary;  ///< other than primary only if a replica may answer
+  milliseconds block_time{0};  ///< server-side wait of a blocking command; zero: for ever
+};
+
+class Request : public link::Call, public net::Task, public Kind {
  public:
   Request();
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
   virtual ~Request();
 
-  /// As if it were new, but for the memory of `encoded`.
-  void reset() noexcept;
+  /// As if it had not been started yet.
+  void forget_history() noexcept {
+    node = next_node = nullptr;
+    attempts = redirects = 0;
+    may_have_run = reauthenticated = on_replica = false;
+  }
 
   /// The end: called exactly once, on the loop's thread (or on the caller's, in direct mode). The
   /// request may be gone when it returns.
   virtual void deliver(Result<Reply>&& result) noexcept = 0;
+  /// The same for a reply that is no error and lies in a connection's buffer.
+  virtual void deliver_view(ReplyView& reply) noexcept { deliver(reply.take()); }
 
-  std::string encoded;  ///< what `bytes` refers to, unless the caller lends its own memory
+  /// Makes `bytes` of the words.
+  void encode(std::span<const std::string_view> words);
+
+  std::string encoded;  ///< what `bytes` refers to, if it is not small or lent by the caller
 
   // --- what and where: set before the start -------------------------------------------------
-  Target target = Target::any_primary;
-  std::uint16_t slot = 0;
-  bool read_only = false;        ///< may be answered by a replica
-  bool retry_safe = false;       ///< may run twice: outcome `unknown` is tried again
-  bool may_run_in_part = false;  ///< a script: its own error does not mean that nothing happened
-  bool single_attempt = false;   ///< whatever happens is the answer: no redirect, no retry
-  bool wants_ping = false;       ///< WAIT: see link::Call::Prefix::ping
-  bool blocking = false;         ///< waits on the server: gets a connection of its own
-  ReadFrom read_from = ReadFrom::primary;  ///< other than primary only if a replica may answer
-  milliseconds block_time{0};       ///< server-side wait of a blocking command; zero: for ever
+  // (and the members of Kind)
+  bool single_attempt = false;      ///< whatever happens is the answer: no redirect, no retry
   Node* fixed_node = nullptr;       ///< only for Target::fixed_node
   std::unique_ptr<FanOut> fan_out;  ///< it is sent as several
   std::shared_ptr<const std::string> script_body;  ///< EVALSHA: what to EVAL after -NOSCRIPT
@@ -81,6 +97,9 @@ class Request : public link::Call, public net::Task {
   bool reauthenticated = false;      ///< tried again with fresh credentials already
   bool on_replica = false;           ///< the attempt under way goes to a replica
   std::unique_ptr<Trouble> trouble;  ///< only once something went wrong
+
+ private:
+  char small_[112];  // where a short command is written
 };
 
 }  // namespace slotwise::routing

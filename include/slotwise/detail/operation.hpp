@@ -3,22 +3,68 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 #include <utility>
 
+#include <slotwise/convert.hpp>
 #include <slotwise/export.hpp>
-#include <slotwise/reply.hpp>
+#include <slotwise/reply_view.hpp>
 #include <slotwise/result.hpp>
 
 namespace slotwise::detail {
 
 class Operation;  // private to the library
 
+/// Error(protocol): there is no memory for the reply. What the command did, it did.
+SLOTWISE_API Error out_of_memory();
+
+/// The end of a call, as its continuation sees it. The reply lies where it was received.
+class SLOTWISE_API Ending {
+ public:
+  /// `reply` or `error` is null.
+  Ending(Operation& op, ReplyView* reply, const Error* error) noexcept
+      : op_(&op), reply_(reply), error_(error) {}
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+  ~Ending() { release(); }
+
+  /// Once. Unless it is a view, the operation is used again from here on: its storage is gone.
+  template <class T>
+  Result<T> give() noexcept {
+    const Release release{std::is_same_v<T, ReplyView> ? nullptr : this};
+    if (error_ != nullptr) [[unlikely]] {
+      return *error_;
+    }
+    try {
+      return convert<T>(std::move(*reply_));
+    } catch (...) {  // NOLINT: nothing but memory can fail
+      return out_of_memory();
+    }
+  }
+
+ private:
+  struct Release {
+    Ending* end;
+    ~Release() {
+      if (end != nullptr) end->release();
+    }
+  };
+  static void recycle(Operation& op) noexcept;
+  void release() noexcept {
+    if (op_ != nullptr) recycle(*std::exchange(op_, nullptr));
+  }
+
+  Operation* op_;
+  ReplyView* reply_;
+  const Error* error_;
+};
+
 /// Owns the caller's half of an Operation. Dropping it lets the call run on; its reply is thrown
 /// away. Move-only. A handle is used from one thread at a time.
 class SLOTWISE_API OperationHandle {
  public:
-  /// `context` is what was given to on_ready.
-  using Continuation = void (*)(void* context);
+  /// `context` is what was given with it.
+  using Continuation = void (*)(void* context, Ending& end) noexcept;
 
   OperationHandle() noexcept = default;
   explicit OperationHandle(Operation* op) noexcept : op_(op) {}
@@ -30,7 +76,9 @@ class SLOTWISE_API OperationHandle {
     }
     return *this;
   }
-  ~OperationHandle() { reset(); }
+  ~OperationHandle() {
+    if (op_ != nullptr) reset();
+  }
 
   bool valid() const noexcept { return op_ != nullptr; }
   bool ready() const noexcept;
@@ -39,12 +87,17 @@ class SLOTWISE_API OperationHandle {
   Result<Reply> wait();
   /// The outcome; only when ready, once.
   Result<Reply> take() noexcept;
-  /// Calls `fn(context)` once, on a loop thread, when ready. False: it is ready already, and `fn`
-  /// is not called. The handle (moved into the context) must stay alive until `fn` runs.
-  bool on_ready(Continuation fn, void* context) noexcept;
+  /// Calls `fn(context)` once, on a loop thread, when the call ends; the operation then belongs to
+  /// itself, and the handle is empty. False: it is ready already, and nothing has happened.
+  bool continue_with(Continuation fn, void* context) noexcept;
+  /// The same, but `fn` is called here and now if the call has ended. The handle must be valid.
+  void end_with(Continuation fn, void* context) noexcept;
   /// Memory inside the operation for a small continuation; null if `size` is too large.
   void* storage(std::size_t size, std::size_t align) noexcept;
   void reset() noexcept;
+
+  /// What is said of a handle that is not valid.
+  static Error used_already();
 
  private:
   Operation* op_ = nullptr;

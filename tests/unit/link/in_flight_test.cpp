@@ -16,7 +16,7 @@ TEST_CASE("replies are matched in the order of sending, over many turns of the r
   for (int round = 0; round < 200; ++round) {
     for (int i = 0; i < 5 + round % 7 && next < calls.size(); ++i) {
       if (i % 3 == 0) {
-        ring.push(InFlight::Kind::own, position++);
+        ring.push(InFlight::Kind::own);
         expected.push_back(nullptr);
       }
       ring.push(calls[next], position++);
@@ -40,7 +40,7 @@ TEST_CASE("a forgotten call keeps its place, so that later replies still match")
     ring.push(call, 0);
   ring.forget(calls[1]);
   std::vector<Call*> seen;
-  ring.for_each_call([&](Call& call, std::uint64_t) { seen.push_back(&call); });
+  ring.for_each_call([&](Call& call) { seen.push_back(&call); });
   CHECK(seen == std::vector<Call*>{&calls[0], &calls[2]});
   CHECK(ring.pop().call == &calls[0]);
   CHECK(ring.pop().call == nullptr);

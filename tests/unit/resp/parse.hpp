@@ -43,10 +43,9 @@ inline std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
 inline void drain(Parser& parser, Outcome& outcome, bool views = false) {
   for (;;) {
     Reply reply;
-    Scalar scalar;
-    if (views && parser.next_scalar(scalar)) {
-      scalar.copy_to(reply);
-      outcome.replies.push_back(std::move(reply));
+    ReplyView view;
+    if (views && parser.next_scalar(view)) {
+      outcome.replies.push_back(view.take());
       continue;
     }
     switch (parser.next(reply)) {

@@ -78,8 +78,8 @@ TEST_CASE("after an error nothing is parsed until reset") {
   CHECK(parser.failed());
   const std::string text = parser.protocol_error();
   parser.feed("+c\r\n");
-  Scalar scalar;
-  CHECK_FALSE(parser.next_scalar(scalar));
+  ReplyView view;
+  CHECK_FALSE(parser.next_scalar(view));
   CHECK(parser.next(reply) == Status::error);
   CHECK(parser.protocol_error() == text);
   CHECK_FALSE(parser.prepare().empty());

@@ -1,14 +1,16 @@
-// The one door to the inside of a Reply: for what builds replies in place.
+// The one door to the inside of a Reply and a ReplyView: for what builds them in place.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <slotwise/reply.hpp>
+#include <slotwise/reply_view.hpp>
 
 namespace slotwise {
 
@@ -55,6 +57,27 @@ class ReplyAccess {
   /// Only of an aggregate.
   static std::vector<Reply>& elements(Reply& reply) noexcept {
     return *std::get_if<std::vector<Reply>>(&reply.value_);
+  }
+
+  /// Makes `reply` what the view shows; a string of it is reused.
+  static void copy(const ReplyView& view, Reply& reply);
+
+  // A view that is filled in by the parser.
+  static void show_nil(ReplyView& view) noexcept { view.type_ = Type::nil; }
+  static void show_integer(ReplyView& view, Type type, std::int64_t value) noexcept {
+    view.type_ = type;
+    view.integer_ = value;
+  }
+  static void show_real(ReplyView& view, double value) noexcept {
+    view.type_ = Type::real;
+    view.real_ = value;
+  }
+  static void show_text(ReplyView& view, Type type, std::string_view text) noexcept {
+    view.type_ = type;
+    view.text_ = text;
+  }
+  static void show_format(ReplyView& view, const char* three_letters) noexcept {
+    std::copy_n(three_letters, 3, view.format_);
   }
 
  private:
