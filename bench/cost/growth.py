@@ -55,7 +55,7 @@ def measure(program):
     per_node = (many["client"]["heap"] - few["client"]["heap"]) / (NODES[-1] - 3)
     result["memory"] = {"client and 3 nodes": few["client"]["heap"], "each further node": round(per_node),
                         "each pending call": round(few["pending"]["heap"] / PENDING)}
-    with counting.Servers(program, "serve-large-map", LARGE_MAP) as uri:
+    with counting.Servers(program, "serve-large-map", LARGE_MAP, 1) as uri:
         native = counting.native(program, uri, "refresh", (5, 25))
         instructions, _ = counting.instructions(program, uri, "refresh", (2, 6))
         result["refresh"] = {"nodes": LARGE_MAP, "ranges": 16384, "cpu_ms": round(native["cpu_ns"] / 1e6, 2),

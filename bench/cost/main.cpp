@@ -29,20 +29,21 @@ struct Usage : std::runtime_error {
 };
 
 int usage(const char* wrong) {
-  fmt::print(stderr,
-             "bench_cost: {}\n"
-             "usage: bench_cost [ARGUMENT...]    measure.py: what an operation costs; -h for more\n"
-             "       bench_cost growth [ARGUMENT...]  growth.py: how that grows; -h for more\n"
-             "What these call:\n"
-             "       bench_cost shapes           their names\n"
-             "       bench_cost serve            a cluster of 3; prints its URI, ends with stdin\n"
-             "       bench_cost serve-scripted N the same with N scripted nodes\n"
-             "       bench_cost serve-large-map N one node that tells of N\n"
-             "       bench_cost run URI SHAPE SHORT LONG [IN_FLIGHT [KEYS]]\n"
-             "                                   counts a short run and a long one, in operations\n"
-             "       bench_cost memory URI NODES PENDING\n"
-             "                                   of a client, with scripted nodes only\n",
-             wrong);
+  fmt::print(
+      stderr,
+      "bench_cost: {}\n"
+      "usage: bench_cost [ARGUMENT...]    measure.py: what an operation costs; -h for more\n"
+      "       bench_cost growth [ARGUMENT...]  growth.py: how that grows; -h for more\n"
+      "What these call:\n"
+      "       bench_cost shapes           their names\n"
+      "       bench_cost serve            a cluster of 3; prints its URI, ends with stdin\n"
+      "       bench_cost serve-scripted N the same with N scripted nodes\n"
+      "       bench_cost serve-large-map N S  one node that tells of N and ranges of S slots\n"
+      "       bench_cost run URI SHAPE SHORT LONG [IN_FLIGHT [KEYS]]\n"
+      "                                   counts a short run and a long one, in operations\n"
+      "       bench_cost memory URI NODES PENDING\n"
+      "                                   of a client, with scripted nodes only\n",
+      wrong);
   return 2;
 }
 
@@ -116,8 +117,8 @@ int main(int argc, char** argv) {
     if (command == "serve" && words.size() == 1) return bench::serve_cluster();
     if (command == "serve-scripted" && words.size() == 2)
       return bench::serve_scripted(number(words[1]));
-    if (command == "serve-large-map" && words.size() == 2)
-      return bench::serve_large_map(number(words[1]));
+    if (command == "serve-large-map" && words.size() == 3)
+      return bench::serve_large_map(number(words[1]), number(words[2]));
     if (command == "run" && words.size() >= 5 && words.size() <= 7) return run(words);
     if (command == "memory" && words.size() == 4)
       return bench::print_memory(words[1], number(words[2]), number(words[3]));

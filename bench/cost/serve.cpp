@@ -1,5 +1,6 @@
 #include "serve.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
 #include <string>
@@ -27,7 +28,8 @@ int serve(const std::string& uri) {
 /// The answers about a large cluster, one round after the other.
 class LargeMap {
  public:
-  LargeMap(std::size_t nodes, const kit::ScriptedNode& answering) : primaries_(nodes / 2) {
+  LargeMap(std::size_t nodes, std::size_t slots_of_range, const kit::ScriptedNode& answering)
+      : primaries_(nodes / 2), slots_of_range_(slots_of_range) {
     for (std::size_t i = 0; i < 2 * primaries_; ++i) {
       // Nobody listens at the others, nor does a client connect there that has nothing to send.
       nodes_.push_back({fmt::format("127.1.{}.{}", i / 200, 1 + i % 200), answering.port(),
@@ -40,10 +42,12 @@ class LargeMap {
     const std::lock_guard lock(mutex_);
     ++round_;
     std::vector<kit::ScriptedRange> ranges;
-    for (int slot = 0; slot < 16384; ++slot) {
-      const std::size_t shard =
-          (static_cast<std::size_t>(slot) + (slot % 10 == 0 ? round_ : 0)) % primaries_;
-      ranges.push_back({slot, slot, {nodes_[shard], nodes_[shard + primaries_]}});
+    for (std::size_t i = 0; i * slots_of_range_ < 16384; ++i) {
+      const std::size_t shard = (i + (i % 10 == 0 ? round_ : 0)) % primaries_;
+      const std::size_t last = std::min<std::size_t>((i + 1) * slots_of_range_, 16384) - 1;
+      ranges.push_back({static_cast<int>(i * slots_of_range_),
+                        static_cast<int>(last),
+                        {nodes_[shard], nodes_[shard + primaries_]}});
     }
     return kit::ScriptedMap(std::move(ranges)).slots_reply(resp3);
   }
@@ -64,6 +68,7 @@ class LargeMap {
 
  private:
   const std::size_t primaries_;
+  const std::size_t slots_of_range_;
   std::vector<kit::ScriptedMapNode> nodes_;
   std::mutex mutex_;
   std::size_t round_ = 0;  // guarded by mutex_
@@ -89,9 +94,9 @@ int serve_scripted(std::size_t nodes) {
   return serve(cluster.uri());
 }
 
-int serve_large_map(std::size_t nodes) {
+int serve_large_map(std::size_t nodes, std::size_t slots_of_range) {
   kit::ScriptedNode node;
-  LargeMap map(nodes, node);
+  LargeMap map(nodes, slots_of_range, node);
   node.handle({"CLUSTER", "SLOTS"},
               [&](int, const kit::Command&) { return kit::ScriptedReply(map.slots(true)); });
   node.handle({"CLUSTER", "NODES"},
