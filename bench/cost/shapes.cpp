@@ -10,9 +10,6 @@
 #include <optional>
 #include <stdexcept>
 #include <utility>
-#if __has_include(<slotwise/reply_view.hpp>)
-#define SLOTWISE_BENCH_VIEWS 1
-#endif
 
 namespace slotwise::bench {
 
@@ -82,7 +79,6 @@ void start_get(Flight& flight) {
   }
 }
 
-#ifdef SLOTWISE_BENCH_VIEWS
 void start_get_view(Flight& flight) {
   if (const std::string* key = flight.next_key()) {
     flight.async.get(*key).then_view([&flight](const Result<ReplyView>& result) {
@@ -92,7 +88,6 @@ void start_get_view(Flight& flight) {
     });
   }
 }
-#endif
 
 void start_set(Flight& flight) {
   if (const std::string* key = flight.next_key()) {
@@ -177,9 +172,7 @@ const std::vector<Shape>& shapes() {
       {"sync-set", sync_set},
       {"async-get", fly<start_get>, 256},
       {"async-get-32", fly<start_get>, 32},
-#ifdef SLOTWISE_BENCH_VIEWS
       {"async-get-view", fly<start_get_view>, 256},
-#endif
       {"async-set", fly<start_set>, 256},
       {"coroutine-get", fly<start_coroutine>, 256},
       {"pipeline-get", pipeline_get},
