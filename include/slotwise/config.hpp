@@ -117,8 +117,10 @@ struct SLOTWISE_API Config {
 
   std::size_t max_reply_bytes = std::size_t{1} << 30;  ///< a bulk that claims more: protocol error
   int max_reply_depth = 512;                           ///< deeper nesting: protocol error
-  /// Per node, used by callers of the synchronous face in place; 0: off.
-  int direct_connections = 4;
+  /// While at most this many synchronous callers are inside the client, each uses a connection of
+  /// its own in place, which is opened when first needed; more of them share one connection per
+  /// node. Per node; at most 16 count. 0: off.
+  int direct_connections = 16;
 
   std::shared_ptr<EventSink> events;  ///< change events; null: none
 

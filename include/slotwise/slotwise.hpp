@@ -8,6 +8,7 @@
 #include <slotwise/events.hpp>
 #include <slotwise/pipeline.hpp>
 #include <slotwise/reply.hpp>
+#include <slotwise/reply_view.hpp>
 #include <slotwise/result.hpp>
 #include <slotwise/slot.hpp>
 #include <slotwise/task.hpp>

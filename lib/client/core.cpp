@@ -16,13 +16,10 @@
 namespace slotwise::detail {
 namespace {
 
+constexpr int most_direct = static_cast<int>(link::DirectPool::max_size);
+
 Error closed_error(Outcome outcome = Outcome::not_sent) {
   return Error(ErrorCode::cancelled, outcome, "the client is closed");
-}
-
-Error error_after_fork() {
-  return Error(ErrorCode::refused, Outcome::not_sent,
-               "this client was made before fork(): make a new one in the child");
 }
 
 Error error_in_callback() {
@@ -71,7 +68,7 @@ Core::Core(Config config)
     : config_(std::move(config)),
       fork_generation_(net::fork_generation()),
       observer_(config_.events),
-      mode_(std::max(0, config_.direct_connections)) {
+      mode_(std::clamp(config_.direct_connections, 0, most_direct)) {
   net::resolver_settings names;
   names.dns_servers = joined(config_.dns_servers);
   resolver_.emplace(loop_, std::move(names));
@@ -318,6 +315,11 @@ void Core::start_at_named_node(Operation& op) {
                 "no node \"" + op.node_name + "\" in the topology; Client::topology() lists them"));
 }
 
+Error Core::error_after_fork() {
+  return Error(ErrorCode::refused, Outcome::not_sent,
+               "this client was made before fork(): make a new one in the child");
+}
+
 std::optional<Error> Core::execute(const CallSpec& call, const CallOptions& options,
                                    const Sink& sink) {
   if (fork_generation_ != net::fork_generation()) [[unlikely]] {
@@ -427,75 +429,6 @@ void Core::want_direct(routing::Node& node) noexcept {
     self->core->call_ended(nullptr);
   };
   loop_.post(task);
-}
-
-// --- pipelines -------------------------------------------------------------------------------
-
-std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpec& call,
-                                   const CallOptions& options) {
-  Plan plan;
-  if (auto error = make_plan(plan, call, options, config_, learned_)) return error;
-  if (plan.way == Plan::Way::learn) {
-    return Error(ErrorCode::refused, Outcome::not_sent,
-                 "the library does not know the command \"" + std::string(call.words[0]) +
-                     "\": call it once outside of a pipeline, then its keys are known");
-  }
-  member.encode(call.words);
-  static_cast<routing::Kind&>(member) = plan;
-  member.read_from = read_from_of(plan, options, config_);
-  if (call.script != nullptr) member.script_body = call.script->shared_body();
-  if (plan.way == Plan::Way::by_slot) {
-    member.fan_out = routing::FanOut::by_slot(*plan.info, call.words);
-  } else if (plan.way != Plan::Way::one) {
-    member.fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
-  }
-  if (plan.info != nullptr) {
-    commands::Keys keys;
-    commands::extract_keys(*plan.info, call.words, keys, commands::KeyUse::data);
-    for (const commands::KeyRef key : keys) {
-      member.keys.push_back(std::hash<std::string_view>()(call.words[key.index]));
-    }
-  }
-  member.deadline = deadline_of(plan, options, config_, {});  // a duration until run()
-  return std::nullopt;
-}
-
-void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
-  std::optional<Error> error;
-  if (fork_generation_ != net::fork_generation()) {
-    error = error_after_fork();
-  } else if (loop_.in_loop_thread()) {
-    error = Error(ErrorCode::refused, Outcome::not_sent,
-                  "exec() inside a callback would stop the thread that completes it");
-  } else if (!accept(batch.size())) {
-    error = refusal();
-  }
-  if (error) {
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (!batch.at(i).result) batch.at(i).result.emplace(*error);
-    }
-    return;
-  }
-  commands_.add(batch.size());
-  const routing::TimePoint now = routing::Clock::now();
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    routing::TimePoint& deadline = batch.at(i).deadline;
-    if (deadline != routing::TimePoint::max()) deadline = now + deadline.time_since_epoch();
-  }
-  struct Start : net::Task {
-    routing::Batch* batch = nullptr;
-    routing::Dispatcher* dispatcher = nullptr;
-  } task;
-  task.batch = &batch;
-  task.dispatcher = &*dispatcher_;
-  task.run = [](net::Task* t) {
-    auto& self = static_cast<Start&>(*t);
-    self.batch->start(*self.dispatcher);
-  };
-  loop_.post(&task);
-  while (finished.load(std::memory_order_acquire) == 0)
-    futex_wait(finished, 0);
-  call_ended(nullptr, batch.size());
 }
 
 }  // namespace slotwise::detail

@@ -45,6 +45,7 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
   /// The reply goes to `sink`. The Error of a call to which there is none.
   std::optional<Error> execute(const CallSpec& call, const CallOptions& options, const Sink& sink);
   OperationHandle start(const CallSpec& call, const CallOptions& options);
+  static Error error_after_fork();
 
   /// Fills `request` for a pipeline. The Error of a command that must not be sent.
   std::optional<Error> prepare(routing::Batch::Member& request, const CallSpec& call,
@@ -91,6 +92,10 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
   bool have_judged(const CallSpec& call, const CallOptions& options, const Plan& plan,
                    routing::Node& node, std::optional<Reply>&& reply,
                    const link::Exchange& exchange, Operation*& op, std::optional<Error>& error);
+  bool run_in_place(routing::Batch& batch, routing::TimePoint now);
+  bool receive(routing::Batch& batch, const std::vector<std::size_t>& members,
+               link::DirectConnection& connection, std::optional<Error>& failure, std::size_t sent,
+               routing::TimePoint deadline);
   void want_direct(routing::Node& node) noexcept;
   /// Runs `job` on the loop's thread and waits. False: the client is closed.
   bool on_loop(const std::function<void()>& job);

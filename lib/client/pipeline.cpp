@@ -54,7 +54,7 @@ PipelineResults Pipeline::exec() {
   for (std::size_t i = 0; i < size(); ++i) {
     results.push_back(std::move(*state_->batch->at(i).result));
   }
-  state_->batch = std::make_unique<routing::Batch>(*state_);
+  state_->batch->clear();
   state_->finished.store(0);
   return PipelineResults(std::move(results));
 }

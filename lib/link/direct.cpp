@@ -16,6 +16,7 @@ namespace {
 constexpr auto trusted_for_reads = std::chrono::milliseconds(5);
 constexpr auto trusted_for_writes = std::chrono::microseconds(200);
 constexpr std::size_t read_chunk = 16 * 1024;
+constexpr std::chrono::milliseconds least_wait(1);
 
 }  // namespace
 
@@ -43,11 +44,10 @@ void DirectConnection::on_events(std::uint32_t /*events*/) {
   pool_.doom(*this, false);
 }
 
-Exchange DirectConnection::broken(std::string why, bool sent) {
+Error DirectConnection::broken(std::string why, bool sent) {
   usable_ = false;
-  return {Exchange::Status::failed,
-          Error(ErrorCode::connection_lost, sent ? Outcome::unknown : Outcome::not_sent,
-                std::move(why))};
+  return Error(ErrorCode::connection_lost, sent ? Outcome::unknown : Outcome::not_sent,
+               std::move(why));
 }
 
 /// Reads what came while nobody used the connection. Pushes are fine; anything else is not.
@@ -70,63 +70,110 @@ bool DirectConnection::only_pushes_left() {
 Exchange DirectConnection::exchange(std::string_view bytes, bool careful, TimePoint now,
                                     TimePoint deadline, milliseconds silence_limit,
                                     ReplyView& reply) {
-  const net::duration trusted = careful ? net::duration(trusted_for_writes) : trusted_for_reads;
-  if (now - last_used_ > trusted && !still_good()) {
-    return broken("the node closed the idle connection", false);
+  if (went_bad_while_idle(careful, now)) [[unlikely]] {
+    return {Exchange::Status::failed, broken("the node closed the idle connection", false)};
   }
   stream_.set_blocking_timeout(std::min<net::duration>(silence_limit, deadline - now));
-
+  owes_ = true;
   const net::io_result put = stream_.write(std::span<const char>(bytes), net::io_mode::blocking);
-  if (put.status != net::io_status::ok) {
-    return broken(put.status == net::io_status::timed_out
-                      ? "the node took no bytes for too long"
-                      : "the connection broke while writing: " + stream_.last_error().text,
-                  put.bytes > 0);
+  if (put.status != net::io_status::ok) [[unlikely]] {
+    return {Exchange::Status::failed, not_written(put)};
   }
+  const net::io_result got = stream_.read(parser_->prepare(read_chunk), net::io_mode::blocking);
+  parser_->commit(got.bytes);
+  if (got.bytes == 0) [[unlikely]] {
+    return not_read(got, deadline);
+  }
+  if (next_reply(true, reply) == resp::Status::reply) [[likely]] {
+    last_used_ = now;
+    note_reply(true);
+    if (!reply.is_error()) successes_.add();
+    return {};
+  }
+  Exchange rest = receive(deadline, silence_limit, true, reply);
+  if (rest.status == Exchange::Status::reply && !reply.is_error()) successes_.add();
+  return rest;
+}
+
+std::optional<Error> DirectConnection::send(std::string_view bytes, bool careful, TimePoint now,
+                                            TimePoint deadline, milliseconds silence_limit,
+                                            std::size_t& sent) {
+  if (went_bad_while_idle(careful, now))
+    return broken("the node closed the idle connection", false);
+  stream_.set_blocking_timeout(std::min<net::duration>(silence_limit, deadline - now));
+  owes_ = true;
+  const net::io_result put = stream_.write(std::span<const char>(bytes), net::io_mode::blocking);
+  sent = put.bytes;
+  if (put.status == net::io_status::ok) return std::nullopt;
+  return not_written(put);
+}
+
+Exchange DirectConnection::receive(TimePoint deadline, milliseconds silence_limit, bool last,
+                                   ReplyView& reply) {
   for (;;) {
-    const net::io_result got = stream_.read(parser_->prepare(read_chunk), net::io_mode::blocking);
-    parser_->commit(got.bytes);
-    if (got.status == net::io_status::timed_out) {
-      usable_ = false;
-      const bool expired = Clock::now() >= deadline;
-      return {expired ? Exchange::Status::expired : Exchange::Status::failed,
-              Error(expired ? ErrorCode::timeout : ErrorCode::connection_lost, Outcome::unknown,
-                    "the node was silent while it owed a reply")};
-    }
-    if (got.bytes == 0) {
-      return broken(got.status == net::io_status::eof
-                        ? "the node closed the connection"
-                        : "the connection broke: " + stream_.last_error().text,
-                    true);
-    }
-    switch (next_reply(reply)) {
-      case resp::Status::reply:
-        last_used_ = now;
-        replies_.add();
-        if (!reply.is_error()) successes_.add();
+    // It may have come with the one before it.
+    const bool amid = parser_->buffered() > 0;
+    if (amid) {
+      const resp::Status status = next_reply(last, reply);
+      if (status == resp::Status::reply) {
+        note_reply(last);
         return {};
-      case resp::Status::error:
-        usable_ = false;
+      }
+      if (status == resp::Status::error) {
         return {Exchange::Status::failed,
                 Error(ErrorCode::protocol, Outcome::unknown,
                       "not a RESP reply: " + std::string(parser_->protocol_error()))};
-      default:
-        break;
+      }
     }
-    // More is to come: a large value. Its deadline is looked at between two reads.
-    now = Clock::now();
-    if (now >= deadline) {
-      usable_ = false;
+    const TimePoint now = Clock::now();
+    if (amid && now >= deadline) {
       return {Exchange::Status::expired,
               Error(ErrorCode::timeout, Outcome::unknown, "the deadline passed amid the reply")};
     }
-    stream_.set_blocking_timeout(std::min<net::duration>(silence_limit, deadline - now));
+    // What lies in the socket already is taken even when the time is up.
+    last_used_ = now;
+    stream_.set_blocking_timeout(std::clamp<net::duration>(
+        deadline - now, least_wait, std::max<net::duration>(silence_limit, least_wait)));
+    const net::io_result got = stream_.read(parser_->prepare(read_chunk), net::io_mode::blocking);
+    parser_->commit(got.bytes);
+    if (got.bytes == 0) return not_read(got, deadline);
   }
 }
 
-/// A reply as it lies; pushes are passed over. Bytes behind it that belong to no call end the
-/// connection's use.
-resp::Status DirectConnection::next_reply(ReplyView& reply) {
+bool DirectConnection::went_bad_while_idle(bool careful, TimePoint now) {
+  const net::duration trusted = careful ? net::duration(trusted_for_writes) : trusted_for_reads;
+  return now - last_used_ > trusted && !still_good();
+}
+
+void DirectConnection::note_reply(bool last) noexcept {
+  if (last) owes_ = false;
+  replies_.add();
+}
+
+Error DirectConnection::not_written(const net::io_result& put) {
+  return broken(put.status == net::io_status::timed_out
+                    ? "the node took no bytes for too long"
+                    : "the connection broke while writing: " + stream_.last_error().text,
+                put.bytes > 0);
+}
+
+Exchange DirectConnection::not_read(const net::io_result& got, TimePoint deadline) {
+  if (got.status == net::io_status::timed_out) {
+    const bool expired = Clock::now() >= deadline;
+    return {expired ? Exchange::Status::expired : Exchange::Status::failed,
+            Error(expired ? ErrorCode::timeout : ErrorCode::connection_lost, Outcome::unknown,
+                  "the node was silent while it owed a reply")};
+  }
+  return {Exchange::Status::failed,
+          broken(got.status == net::io_status::eof
+                     ? "the node closed the connection"
+                     : "the connection broke: " + stream_.last_error().text,
+                 true)};
+}
+
+/// A reply as it lies; pushes are passed over. Bytes behind the last one belong to no call, and end
+/// the connection's use.
+resp::Status DirectConnection::next_reply(bool last, ReplyView& reply) {
   if (!parser_->next_scalar(reply)) {
     resp::Status status = resp::Status::push;
     while (status == resp::Status::push)
@@ -134,7 +181,7 @@ resp::Status DirectConnection::next_reply(ReplyView& reply) {
     if (status != resp::Status::reply) return status;
     reply = ReplyView(whole_);
   }
-  if (parser_->buffered() > 0) [[unlikely]] {
+  if (last && parser_->buffered() > 0) [[unlikely]] {
     Reply kept = reply.take();  // the next look into the parser ends the view
     whole_ = std::move(kept);
     reply = ReplyView(whole_);
@@ -161,7 +208,7 @@ void DirectPool::release(DirectConnection& connection) noexcept {
   std::atomic<DirectConnection*>& slot = idle_[connection.slot_];
   const std::atomic<bool>& doomed = doomed_[connection.slot_];
   if (!connection.whole_.is_nil()) connection.whole_ = Reply();
-  if (connection.usable_ && !doomed.load()) {
+  if (connection.usable_ && !connection.owes_ && !doomed.load()) {
     // doom() marks first and looks into the slot then; we store first and look at the mark then:
     // one of the two sees the other, and the exchange decides who takes the connection out. From
     // the store on the connection may be gone; what the exchange gives is ours again.

@@ -57,6 +57,17 @@ class DirectConnection final : private net::Watcher, private net::Task {
   Exchange exchange(std::string_view bytes, bool careful, TimePoint now, TimePoint deadline,
                     milliseconds silence_limit, ReplyView& reply);
 
+  // The two halves of it, for several commands at once: all are sent, then each reply is received.
+  /// `sent`: bytes that may have left, also if it fails.
+  std::optional<Error> send(std::string_view bytes, bool careful, TimePoint now, TimePoint deadline,
+                            milliseconds silence_limit, std::size_t& sent);
+  /// `last`: no further reply is owed; a connection that still owes one is not used again. `reply`
+  /// is valid until the next one is received.
+  Exchange receive(TimePoint deadline, milliseconds silence_limit, bool last, ReplyView& reply);
+
+  /// That many replies of receive() were the end of their calls.
+  void count_successes(std::uint64_t n) noexcept { successes_.add(n); }
+
   std::uint64_t replies() const noexcept { return replies_.read(); }
   /// Those that were no errors.
   std::uint64_t successes() const noexcept { return successes_.read(); }
@@ -65,10 +76,14 @@ class DirectConnection final : private net::Watcher, private net::Task {
   friend class DirectPool;
 
   void on_events(std::uint32_t events) override;
-  resp::Status next_reply(ReplyView& reply);
+  resp::Status next_reply(bool last, ReplyView& reply);
+  bool went_bad_while_idle(bool careful, TimePoint now);
+  void note_reply(bool last) noexcept;
+  Error not_written(const net::io_result& put);
+  Exchange not_read(const net::io_result& got, TimePoint deadline);
   bool still_good();
   bool only_pushes_left();
-  Exchange broken(std::string why, bool sent);
+  Error broken(std::string why, bool sent);
 
   DirectPool& pool_;
   const std::size_t slot_;
@@ -77,6 +92,7 @@ class DirectConnection final : private net::Watcher, private net::Task {
   Reply whole_;  // the last reply that had members, or was large
   TimePoint last_used_{};
   bool usable_ = true;        // of the current user
+  bool owes_ = false;         // a reply: something was written, and the last one has not come
   observe::Counter replies_;  // written by the user of the moment
   observe::Counter successes_;
 };

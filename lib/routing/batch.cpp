@@ -1,9 +1,14 @@
 #include "routing/batch.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 #include <utility>
 
+#include "commands/keys.hpp"
 #include "routing/dispatcher.hpp"
+#include "routing/fan_out.hpp"
+#include "routing/words.hpp"
 
 namespace slotwise::routing {
 
@@ -18,6 +23,19 @@ struct Batch::Group {
 
 namespace {
 
+constexpr std::size_t kept_members = 1024;
+constexpr std::size_t kept_bytes = 4096;  // a larger command gives its memory back
+
+/// Only when something went wrong is it asked for.
+void find_keys(Batch::Member& member) {
+  if (member.info == nullptr || !member.keys.empty()) return;
+  const auto words = words_of(member.bytes);
+  commands::Keys keys;
+  commands::extract_keys(*member.info, words, keys, commands::KeyUse::data);
+  for (const commands::KeyRef key : keys)
+    member.keys.push_back(std::hash<std::string_view>()(words[key.index]));
+}
+
 bool share_a_key(const Batch::Member& a, const Batch::Member& b) {
   return std::any_of(a.keys.begin(), a.keys.end(), [&](std::uint64_t key) {
     return std::find(b.keys.begin(), b.keys.end(), key) != b.keys.end();
@@ -30,13 +48,45 @@ Batch::Batch(BatchListener& listener) : listener_(listener) {}
 Batch::~Batch() = default;
 
 Batch::Member& Batch::add() {
-  members_.push_back(std::make_unique<Member>());
-  members_.back()->batch = this;
+  if (spare_.empty()) {
+    members_.push_back(std::make_unique<Member>());
+    members_.back()->batch = this;
+  } else {
+    members_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+  }
   return *members_.back();
+}
+
+void Batch::Member::renew() noexcept {
+  static_cast<Kind&>(*this) = Kind();
+  prefix = Prefix::none;
+  forget_history();
+  fan_out.reset();
+  script_body.reset();
+  if (encoded.capacity() > kept_bytes) encoded = {};
+  encoded.clear();
+  info = nullptr;
+  keys.clear();
+  result.reset();
+  group = nullptr;
+  early.reset();
+  done = expired = false;
+}
+
+void Batch::clear() noexcept {
+  seen_ = false;
+  for (auto& member : members_) {
+    if (spare_.size() == kept_members) break;
+    member->renew();
+    spare_.push_back(std::move(member));
+  }
+  members_.clear();
 }
 
 void Batch::start(Dispatcher& dispatcher) {
   dispatcher_ = &dispatcher;
+  if (seen_) return resume();
   // A replica would answer reads without the writes that the caller put before them.
   const bool writes = std::any_of(members_.begin(), members_.end(),
                                   [](const auto& member) { return !member->read_only; });
@@ -48,6 +98,27 @@ void Batch::start(Dispatcher& dispatcher) {
       member_done(*members_[i]);
     } else {
       dispatcher.start(*members_[i]);
+    }
+  }
+  if (--open_ == 0) listener_.on_batch_done();
+}
+
+void Batch::resume() {
+  open_ = members_.size() + 1;
+  std::vector<Result<Reply>> seen;
+  seen.reserve(members_.size());
+  for (auto& member : members_) {
+    seen.push_back(std::move(*member->result));
+    member->result.reset();
+    member->where = link::Call::Where::in_flight;  // until what came for it is looked at
+  }
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    Member& member = *members_[i];
+    member.where = link::Call::Where::outside;
+    if (seen[i]) {
+      dispatcher_->resume_with_reply(member, *member.node, std::move(*seen[i]));
+    } else {
+      dispatcher_->resume_with_failure(member, *member.node, seen[i].error(), member.expired);
     }
   }
   if (--open_ == 0) listener_.on_batch_done();
@@ -101,6 +172,8 @@ bool Batch::takes(Request& request, const Verdict& verdict, const Error& error, 
 
 std::unique_ptr<Batch::Group> Batch::followers_of(Member& head) {
   auto group = std::make_unique<Group>();
+  for (const auto& member : members_)
+    find_keys(*member);
   std::vector<Member*> tied = {&head};
   bool behind = false;
   for (const auto& candidate : members_) {

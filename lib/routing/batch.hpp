@@ -40,11 +40,16 @@ class Batch {
   struct Group;
 
   struct Member : Request {
-    std::vector<std::uint64_t> keys;  ///< hashes of its keys
+    const commands::CommandInfo* info = nullptr;  ///< null: no keys
+    std::vector<std::uint64_t> keys;              ///< hashes of its keys, once they were asked for
     std::optional<Result<Reply>> result;
+    bool expired = false;        ///< in place: its deadline passed
     Group* group = nullptr;      ///< waiting for it
     std::optional<Reply> early;  ///< an answer that came out of order
     bool done = false;
+
+    /// As if it were new.
+    void renew() noexcept;
 
     void deliver(Result<Reply>&& r) noexcept override;
     void deliver_view(ReplyView& reply) noexcept override;
@@ -59,6 +64,11 @@ class Batch {
   Member& at(std::size_t i) noexcept { return *members_[i]; }
 
   void start(Dispatcher& dispatcher);
+  /// Every member was sent by the caller's thread; it has its node, and in `result` what came back.
+  /// start() has that judged.
+  void was_run_in_place() noexcept { seen_ = true; }
+  /// Empty again; the memory is used for the next commands.
+  void clear() noexcept;
 
   /// A reply to a member. True: the batch keeps it for now.
   bool takes(Request& request, ReplyView& reply);
@@ -66,6 +76,7 @@ class Batch {
   bool takes(Request& request, const Verdict& verdict, const Error& error, Node* follow_to);
 
  private:
+  void resume();
   void member_done(Member& member);
   std::unique_ptr<Group> followers_of(Member& head);
   void settled(Group& group);
@@ -74,6 +85,8 @@ class Batch {
   BatchListener& listener_;
   Dispatcher* dispatcher_ = nullptr;
   std::vector<std::unique_ptr<Member>> members_;
+  std::vector<std::unique_ptr<Member>> spare_;
+  bool seen_ = false;
   std::vector<std::unique_ptr<Group>> groups_;
   std::size_t open_ = 0;
 };

@@ -418,7 +418,7 @@ void Dispatcher::leave_trouble(Request& request, bool succeeded) {
 void Dispatcher::resume_with_reply(Request& request, Node& node, Reply&& reply) {
   request.node = &node;
   ++request.attempts;
-  if (closed_) return start(request);
+  if (closed_ && reply.is_error()) return start(request);
   ReplyView view(reply);
   on_reply(node, request, view);
 }

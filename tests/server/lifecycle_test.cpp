@@ -80,6 +80,40 @@ TEST_CASE("the client may be destroyed inside its own callback") {
   kit::wait_until([&] { return n.a.open_connections() == 0; }, 5s, "its connections to be closed");
 }
 
+TEST_CASE("a view shows the reply until the callback returns, whatever happens meanwhile") {
+  Pair n;
+  n.a.always({"GET"}, resp::bulk("1"));
+  n.a.always({"GET", "text"}, resp::bulk(std::string(1000, 'x')));
+  n.a.always({"GET", "large"}, resp::bulk(std::string(200'000, 'y')));
+  n.a.always({"GET", "none"}, resp::nil3());
+  n.a.always({"LRANGE"}, resp::array({resp::bulk("a"), resp::bulk("b")}));
+  n.a.always({"INCR"}, resp::error("ERR no number"));
+  Client client = n.client();
+  std::atomic<int> good{0};
+  const auto count = [&](bool ok) { good += ok ? 1 : 0; };
+  client.async().get("large").then_view([&](Result<ReplyView> r) {
+    count(r && r->text() == std::string(200'000, 'y') && r->take().text().size() == 200'000);
+  });
+  client.async().get("none").then_view([&](Result<ReplyView> r) { count(r && r->is_nil()); });
+  client.async().lrange("l", 0, -1).then_view([&](Result<ReplyView> r) {
+    count(r && r->elements().size() == 2 && r->elements()[1].text() == "b");
+  });
+  client.async().incr("n").then_view(
+      [&](Result<ReplyView> r) { count(!r && r.error().outcome() == Outcome::rejected); });
+  // Answered before anybody asks: it was put aside.
+  auto task = client.async().get("text");
+  kit::wait_until([&] { return task.ready(); }, 5s, "the reply");
+  std::move(task).then_view([&](Result<ReplyView> r) { count(r && r->text().size() == 1000); });
+  kit::wait_until([&] { return good == 5; }, 5s, "five views");
+  client.async().get("a").then([&](const auto&) {  // from here on it is in place for certain
+    client.async().get("text").then_view([&](Result<ReplyView> r) {
+      client.close();  // ends the connection in whose buffer it lies
+      count(r && r->in_buffer() && r->text() == std::string(1000, 'x'));
+    });
+  });
+  kit::wait_until([&] { return good == 6; }, 5s, "the last view");
+}
+
 TEST_CASE("callbacks may make calls, throw, and may not block") {
   Pair n;
   n.a.always({"GET"}, resp::bulk("1"));

@@ -1,4 +1,5 @@
 // Theme 8: pipelines over many nodes, in call order, each result with its own value or error.
+#include <catch2/generators/catch_generators.hpp>
 #include <thread>
 
 #include "kit/cluster.hpp"
@@ -13,11 +14,28 @@ std::string tryagain() {
   return resp::error("TRYAGAIN Multiple keys request during rehashing");
 }
 
+/// A client whose pipelines are run by the caller's thread itself, or go through the loop: the same
+/// must hold for both.
+Client client_of(Pair& n, Config config, bool in_place) {
+  config.direct_connections = in_place ? 1 : 0;
+  n.a.always({"GET", "warm"}, resp::bulk("x"));
+  Client client = Client::connect(config);
+  kit::wait_until(
+      [&] {
+        client.get("warm");
+        return !in_place || client.stats().connects >= 2;
+      },
+      5s, "a connection for callers in place");
+  return client;
+}
+
 }  // namespace
 
 TEST_CASE("B46: a redirected write, and a read behind it that ran too early") {
+  const bool in_place = GENERATE(false, true);
+  CAPTURE(in_place);
   Pair n;
-  const Client client = n.client();
+  const Client client = client_of(n, n.config(), in_place);
   SECTION("TRYAGAIN: the read is asked again after the write") {
     n.a.on({"SET", "k"}, {tryagain(), resp::simple("OK")});
     n.a.on({"GET", "k"}, {resp::bulk("old"), resp::bulk("new")});
@@ -76,10 +94,12 @@ TEST_CASE("B46: a redirected write, and a read behind it that ran too early") {
 }
 
 TEST_CASE("B46: one command that is redirected for ever costs the others nothing") {
+  const bool in_place = GENERATE(false, true);
+  CAPTURE(in_place);
   Pair n;
   Config config = n.config();
   config.max_redirects = 6;
-  const Client client = Client::connect(config);
+  const Client client = client_of(n, config, in_place);
   n.a.always({"GET"}, resp::bulk("v"));
   n.a.always({"GET", "foo"}, n.moved_to_b());
   n.b.always({"GET", "foo"}, n.moved_to_a());
@@ -94,8 +114,12 @@ TEST_CASE("B46: one command that is redirected for ever costs the others nothing
 }
 
 TEST_CASE("B46: the connection ends after 5 of 10 replies") {
+  const bool in_place = GENERATE(false, true);
+  CAPTURE(in_place);
   Pair n;
-  const Client client = n.client(2s);
+  Config config = n.config();
+  config.timeout = 2s;
+  const Client client = client_of(n, config, in_place);
   int answered = 0;
   n.a.handle({"INCR"}, [&](int, const kit::Command&) -> std::optional<ScriptedReply> {
     if (++answered < 5) return ScriptedReply(resp::integer(answered));
@@ -117,9 +141,42 @@ TEST_CASE("B46: the connection ends after 5 of 10 replies") {
   }
 }
 
+TEST_CASE(
+    "a silent node ends the commands of a pipeline at their deadline, the others are answered") {
+  const bool in_place = GENERATE(false, true);
+  CAPTURE(in_place);
+  Pair n;
+  Config config = n.config();
+  config.timeout = 500ms;
+  const Client client = client_of(n, config, in_place);
+  n.a.always({"GET"}, resp::bulk("v"));
+  n.a.handle({"INCR"}, [](int, const kit::Command&) -> std::optional<ScriptedReply> {
+    return ScriptedReply::silent();
+  });
+  Pipeline p = client.pipeline();
+  const auto first = p.get("k");
+  const auto incr = p.incr("n");
+  const auto behind = p.incr("m");
+  PipelineResults results = p.exec();
+  CHECK(results[first].value() == "v");
+  REQUIRE_FALSE(results.at(incr.index).has_value());
+  CHECK(results.at(incr.index).error().outcome() == Outcome::unknown);
+  CHECK(results.at(incr.index).error().code() == ErrorCode::timeout);
+  CHECK_FALSE(results.at(behind.index).has_value());
+  CHECK(n.a.count("INCR") == 2);
+}
+
 TEST_CASE("a pipeline over a real cluster: order, own errors, reuse") {
   kit::Cluster cluster({.primaries = 3});
   const Client client = Client::connect(cluster.uri());
+  const int rounds = GENERATE(1, 20);  // the first one goes through the loop
+  CAPTURE(rounds);
+  for (int i = 0; i < rounds; ++i) {
+    Pipeline warm = client.pipeline();
+    for (int key = 0; key < 20; ++key)
+      (void)warm.set("warm:" + std::to_string(key), "x");
+    REQUIRE(warm.exec().all_ok());
+  }
   Pipeline p = client.pipeline();
   std::vector<PipelineRef<std::optional<std::string>>> gets;
   for (int i = 0; i < 300; ++i) {

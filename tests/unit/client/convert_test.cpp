@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <deque>
 #include <iterator>
@@ -34,6 +35,7 @@ using slotwise::Error;
 using slotwise::ErrorCode;
 using slotwise::Outcome;
 using slotwise::Reply;
+using slotwise::ReplyView;
 using slotwise::Result;
 using Pairs = std::vector<std::pair<std::string, double>>;
 using Texts = std::vector<std::string>;
@@ -41,8 +43,8 @@ using Fields = std::map<std::string, std::string>;
 template <class T>
 using maybe = std::optional<T>;
 
-/// The reply that these bytes are; "|" stands for the end of a line.
-Reply reply(std::string_view bytes) {
+/// "|" stands for the end of a line.
+std::string lines(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
     if (c == '|') {
@@ -51,6 +53,12 @@ Reply reply(std::string_view bytes) {
       text += c;
     }
   }
+  return text;
+}
+
+/// The reply that these bytes are.
+Reply reply(std::string_view bytes) {
+  const std::string text = lines(bytes);
   slotwise::resp::Parser parser;
   parser.feed(text);
   Reply out;
@@ -60,10 +68,26 @@ Reply reply(std::string_view bytes) {
   return out;
 }
 
+/// Of the bytes as they lie in the buffer; what is no scalar is whole there, too.
+template <class T>
+Result<T> convert_view(std::string_view bytes) {
+  const std::string text = lines(bytes);
+  slotwise::resp::Parser parser;
+  parser.feed(text);
+  ReplyView view;
+  if (parser.next_scalar(view)) return convert<T>(std::move(view));
+  Reply whole = reply(bytes);
+  return convert<T>(ReplyView(whole));
+}
+
 template <class T>
 T as(std::string_view bytes) {
   INFO(bytes);
-  return convert<T>(reply(bytes)).value();
+  T value = convert<T>(reply(bytes)).value();
+  if constexpr (std::equality_comparable<T>) {
+    if (value == value) CHECK(convert_view<T>(bytes).value() == value);  // no NaN
+  }
+  return value;
 }
 
 template <class T>
@@ -71,6 +95,9 @@ Error failure(std::string_view bytes) {
   const Result<T> result = convert<T>(reply(bytes));
   INFO(bytes);
   REQUIRE_FALSE(result.has_value());
+  const Result<T> of_view = convert_view<T>(bytes);
+  REQUIRE_FALSE(of_view.has_value());
+  CHECK(of_view.error().message() == result.error().message());
   return result.error();
 }
 

@@ -1,0 +1,190 @@
+// Pipelines: from the caller's thread to the nodes, in place or through the loop.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <slotwise/commands/scripts.hpp>
+
+#include "client/core.hpp"
+
+namespace slotwise::detail {
+namespace {
+
+// More than this goes through the loop: it reads while it writes, and frees what is written.
+constexpr std::size_t most_bytes_in_place = 256 * 1024;
+constexpr std::size_t most_commands_in_place = 4096;
+
+/// The commands of a batch that go to one node, over a connection that is taken for it.
+struct Share {
+  routing::Node* node = nullptr;
+  link::DirectConnection* connection = nullptr;
+  std::string bytes;
+  std::vector<std::size_t> members;
+  bool careful = false;          // one of them must not be lost
+  std::optional<Error> failure;  // of the whole connection, from a moment on
+  std::size_t sent = 0;          // bytes that may have left
+};
+
+/// Gives the connections back, whatever happens.
+struct Shares : std::vector<Share> {
+  ~Shares() { release(); }
+  void release() noexcept {
+    for (Share& share : *this) {
+      if (auto* c = std::exchange(share.connection, nullptr)) share.node->release_direct(*c);
+    }
+  }
+};
+
+bool fits_in_place(const routing::Batch::Member& m, Mode mode) noexcept {
+  return !m.result && m.fan_out == nullptr && !m.blocking && !m.wants_ping &&
+         m.read_from == ReadFrom::primary &&
+         (m.target == routing::Target::slot || mode == Mode::single);
+}
+
+}  // namespace
+
+std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpec& call,
+                                   const CallOptions& options) {
+  Plan plan;
+  if (!plan_simple(plan, call, options, config_)) {
+    if (auto error = make_plan(plan, call, options, config_, learned_)) return error;
+  }
+  if (plan.way == Plan::Way::learn) {
+    return Error(ErrorCode::refused, Outcome::not_sent,
+                 "the library does not know the command \"" + std::string(call.words[0]) +
+                     "\": call it once outside of a pipeline, then its keys are known");
+  }
+  member.encode(call.words);
+  static_cast<routing::Kind&>(member) = plan;
+  member.read_from = read_from_of(plan, options, config_);
+  if (call.script != nullptr) member.script_body = call.script->shared_body();
+  if (plan.way == Plan::Way::by_slot) {
+    member.fan_out = routing::FanOut::by_slot(*plan.info, call.words);
+  } else if (plan.way != Plan::Way::one) {
+    member.fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
+  }
+  member.info = plan.info;
+  member.deadline = deadline_of(plan, options, config_, {});  // a duration until run()
+  return std::nullopt;
+}
+
+void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
+  std::optional<Error> error;
+  if (fork_generation_ != net::fork_generation()) {
+    error = error_after_fork();
+  } else if (loop_.in_loop_thread()) {
+    error = Error(ErrorCode::refused, Outcome::not_sent,
+                  "exec() inside a callback would stop the thread that completes it");
+  } else if (!accept(batch.size())) {
+    error = refusal();
+  }
+  if (error) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (!batch.at(i).result) batch.at(i).result.emplace(*error);
+    }
+    return;
+  }
+  commands_.add(batch.size());
+  const routing::TimePoint now = routing::Clock::now();
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    routing::TimePoint& deadline = batch.at(i).deadline;
+    if (deadline != routing::TimePoint::max()) deadline = now + deadline.time_since_epoch();
+  }
+  if (run_in_place(batch, now)) return call_ended(nullptr, batch.size());
+  struct Start : net::Task {
+    routing::Batch* batch = nullptr;
+    routing::Dispatcher* dispatcher = nullptr;
+  } task;
+  task.batch = &batch;
+  task.dispatcher = &*dispatcher_;
+  task.run = [](net::Task* t) {
+    auto& self = static_cast<Start&>(*t);
+    self.batch->start(*self.dispatcher);
+  };
+  loop_.post(&task);
+  while (finished.load(std::memory_order_acquire) == 0)
+    futex_wait(finished, 0);
+  call_ended(nullptr, batch.size());
+}
+
+/// The whole batch on the caller's thread: a write and a read or two for each node. False: it goes
+/// through the loop; if it was run and something was unusual, the loop judges what was seen.
+bool Core::run_in_place(routing::Batch& batch, routing::TimePoint now) {
+  const ModeSwitch::Caller caller(mode_);
+  if (!caller.in_place() || batch.size() > most_commands_in_place) return false;
+  Shares shares;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const routing::Batch::Member& member = batch.at(i);
+    bytes += member.bytes.size();
+    if (!fits_in_place(member, config_.mode) || bytes > most_bytes_in_place) return false;
+    routing::Node* node = dispatcher_->node_for(member.slot);
+    if (node == nullptr || closed_.load(std::memory_order_relaxed)) return false;
+    auto share = std::find_if(shares.begin(), shares.end(),
+                              [node](const Share& s) { return s.node == node; });
+    if (share == shares.end()) {
+      link::DirectConnection* connection = node->acquire_direct();
+      if (connection == nullptr) {
+        want_direct(*node);
+        return false;
+      }
+      share = shares.insert(shares.end(), Share{.node = node, .connection = connection});
+    }
+    share->members.push_back(i);
+    share->bytes += member.bytes;
+    share->careful = share->careful || !member.retry_safe;
+  }
+  const routing::TimePoint deadline = batch.at(0).deadline;  // all have the same
+  for (Share& share : shares) {
+    share.failure = share.connection->send(share.bytes, share.careful, now, deadline,
+                                           config_.attempt_timeout, share.sent);
+  }
+  bool plain = true;
+  for (Share& share : shares)
+    plain = receive(batch, share.members, *share.connection, share.failure, share.sent, deadline) &&
+            plain;
+  if (plain) {
+    for (Share& share : shares)
+      share.connection->count_successes(share.members.size());
+    return true;
+  }
+  for (Share& share : shares) {
+    for (const std::size_t i : share.members)
+      batch.at(i).node = share.node;
+  }
+  batch.was_run_in_place();
+  return false;
+}
+
+/// What came from one node, into the members' results. False: something of it is to be judged.
+bool Core::receive(routing::Batch& batch, const std::vector<std::size_t>& members,
+                   link::DirectConnection& connection, std::optional<Error>& failure,
+                   std::size_t sent, routing::TimePoint deadline) {
+  bool plain = true;
+  bool expired = false;
+  std::size_t position = 0;
+  for (const std::size_t i : members) {
+    routing::Batch::Member& member = batch.at(i);
+    const std::size_t begin = std::exchange(position, position + member.bytes.size());
+    if (!failure) {
+      ReplyView reply;
+      link::Exchange exchange =
+          connection.receive(deadline, config_.attempt_timeout, i == members.back(), reply);
+      if (exchange.status == link::Exchange::Status::reply) {
+        plain = plain && !reply.is_error();
+        member.result.emplace(reply.take());
+        continue;
+      }
+      failure = std::move(exchange.error);
+      expired = exchange.status == link::Exchange::Status::expired;
+    }
+    plain = false;
+    member.result.emplace(
+        failure->with_outcome(begin < sent ? Outcome::unknown : Outcome::not_sent));
+    member.expired = expired;
+  }
+  return plain;
+}
+
+}  // namespace slotwise::detail
