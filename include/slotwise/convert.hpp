@@ -47,7 +47,7 @@ Result<T> convert(Reply&& reply);
 /// The same of a reply where it lies: what is asked for is made of its bytes directly. ReplyView
 /// itself is had too, by whoever does not keep it.
 template <class T>
-Result<T> convert(ReplyView&& view);
+Result<T> convert(ReplyView& view);
 
 /// An error stays the error.
 template <class T>
@@ -296,7 +296,7 @@ Result<T> convert(Reply&& reply) {
 }
 
 template <class T>
-Result<T> convert(ReplyView&& view) {
+Result<T> convert(ReplyView& view) {
   if constexpr (!std::same_as<T, Reply>) {
     if (view.is_error()) return detail::error_of(view.take());
   }

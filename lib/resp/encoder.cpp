@@ -29,7 +29,8 @@ constexpr std::array<char, 200> make_two_digits() noexcept {
 constexpr std::array<char, 200> two_digits = make_two_digits();
 
 char* write_line_end(char* to) noexcept {
-  std::memcpy(to, "\r\n", 2);
+  constexpr char bytes[] = {'\r', '\n'};
+  std::memcpy(to, bytes, 2);
   return to + 2;
 }
 

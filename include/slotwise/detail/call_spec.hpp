@@ -39,7 +39,7 @@ class Answer {
  public:
   Sink sink() noexcept {
     return {[](void* place, ReplyView& reply) {
-              static_cast<std::optional<Result<T>>*>(place)->emplace(convert<T>(std::move(reply)));
+              static_cast<std::optional<Result<T>>*>(place)->emplace(convert<T>(reply));
             },
             &result_};
   }

@@ -36,7 +36,7 @@ class SLOTWISE_API Ending {
       return *error_;
     }
     try {
-      return convert<T>(std::move(*reply_));
+      return convert<T>(*reply_);
     } catch (...) {  // NOLINT: nothing but memory can fail
       return out_of_memory();
     }

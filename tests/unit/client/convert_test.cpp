@@ -75,9 +75,10 @@ Result<T> convert_view(std::string_view bytes) {
   slotwise::resp::Parser parser;
   parser.feed(text);
   ReplyView view;
-  if (parser.next_scalar(view)) return convert<T>(std::move(view));
+  if (parser.next_scalar(view)) return convert<T>(view);
   Reply whole = reply(bytes);
-  return convert<T>(ReplyView(whole));
+  ReplyView of_whole(whole);
+  return convert<T>(of_whole);
 }
 
 template <class T>
