@@ -107,7 +107,7 @@ def main():
         print("\nMore than allowed:\n  " + "\n  ".join(over))
         print("Find out where it goes: bench/cost/measure.py PROGRAM SHAPE --top 40 (bench/cost/README.md).\n"
               "If it is meant, say in the commit what it buys, and raise the limits:\n  "
-              f"bench/cost/check.py --update --build \"{arguments.build}\" {arguments.program}")
+              f"python3 bench/cost/check.py --update --build \"{arguments.build}\" {arguments.program}")
     return 1 if over else 0
 
 
