@@ -283,7 +283,8 @@ void Dispatcher::wait(Request& request, bool pause, bool wakes_on_map) {
 void Dispatcher::go_on(Trouble& t) {
   const TimePoint now = around_.loop.now();
   if (t.paused && now < t.request.deadline) {
-    if (!budget_.take(now)) return throttle(t);
+    TokenBucket& share = t.request.node != nullptr ? t.request.node->retry_share : unowned_share_;
+    if (!budget_.take(now, share)) return throttle(t);
     t.costs_budget = true;
   }
   dispatch(t.request);

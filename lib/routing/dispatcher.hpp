@@ -132,6 +132,7 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   WaitingRoom waiting_;
   WaitingRoom throttled_;  // due, but the retry budget is spent
   RetryBudget budget_;
+  TokenBucket unowned_share_;  // of calls that never found a node
   std::vector<ReadCandidate> candidates_;  // of the choice at hand
   bool closed_ = false;
   bool told_usable_ = false;

@@ -21,6 +21,7 @@
 #include "net/tls.hpp"
 #include "observe/events.hpp"
 #include "routing/request.hpp"
+#include "routing/retry_budget.hpp"
 #include "topology/topology_map.hpp"
 
 namespace slotwise::routing {
@@ -140,6 +141,8 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
 
   /// Calls for this node that are with the loop.
   std::atomic<std::uint32_t> loop_calls{0};
+  /// Loop thread: see RetryBudget.
+  TokenBucket retry_share;
 
   std::uint64_t replies() const noexcept { return replies_.read() + direct_.replies(); }
   std::uint64_t direct_successes() const noexcept { return direct_.successes(); }
