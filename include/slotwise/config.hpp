@@ -99,6 +99,14 @@ struct SLOTWISE_API Config {
 
   milliseconds refresh_interval{60'000};   ///< periodic look at the topology, +-20 % jitter; 0: off
   milliseconds refresh_min_interval{200};  ///< never more often than this, whatever happens
+  /// Sentinel: a sentinel that owes an answer this long is taken for unreachable; connect, TLS and
+  /// handshake included. Its connections and questions live on the client's own thread, never in a
+  /// call: calls only wait for what they find out. In milliseconds.
+  milliseconds sentinel_timeout{500};
+  /// Sentinel: how often all sentinels are asked who the primary is although nothing happened.
+  /// Events and lost connections make the client ask at once; this is the net under them. Asked on
+  /// the client's own thread. In milliseconds; 0: off.
+  milliseconds sentinel_check_interval{10'000};
   milliseconds health_check_interval{
       10'000};                         ///< PING on a connection silent for this long; 0: off
   milliseconds tcp_keepalive{15'000};  ///< idle time before TCP keepalive; 0: off

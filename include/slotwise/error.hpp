@@ -47,6 +47,8 @@ enum class ErrorCode : std::uint8_t {
   type_mismatch,       ///< the reply is not of the type asked for
   overtaken,           ///< pipeline: a later command on the same slot ran already, so this one,
                        ///< which the server had rejected, was not tried again
+  sentinels_unreachable,  ///< no sentinel answers: each that was tried with its reason
+  unknown_primary,        ///< sentinels answer, and none of them knows Config::sentinel_name
 };
 
 SLOTWISE_API std::string_view to_string(Outcome outcome) noexcept;

@@ -135,6 +135,10 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "type_mismatch";
     case ErrorCode::overtaken:
       return "overtaken";
+    case ErrorCode::sentinels_unreachable:
+      return "sentinels_unreachable";
+    case ErrorCode::unknown_primary:
+      return "unknown_primary";
   }
   return "unknown";
 }
