@@ -78,8 +78,10 @@ struct SLOTWISE_API Config {
   Credentials sentinel_credentials;  ///< of the sentinels; never sent to data servers
   /// Asked at every connect and after a rejected one; wins over `credentials`. Any thread.
   std::function<Credentials()> credentials_provider;
-  TlsConfig tls;                          ///< of the data servers
-  std::optional<TlsConfig> sentinel_tls;  ///< of the sentinels; absent: `tls`'s values
+  TlsConfig tls;  ///< of the data servers
+  /// Of the sentinels. Absent: they get what `tls` says, client certificate and server_name
+  /// included. Present: nothing of `tls` is used for them, and `enabled` may differ from it.
+  std::optional<TlsConfig> sentinel_tls;
 
   /// The whole call: DNS, connect, TLS, handshake, every retry and every wait.
   milliseconds timeout{5000};
@@ -136,8 +138,18 @@ struct SLOTWISE_API Config {
   /// `valkey+sentinel://...`, `valkeys+sentinel://`, the same with `redis`/`rediss`. Options in
   /// the query have the names of the fields above, durations a unit (`500ms`, `5s`, `1m`); shorter
   /// are db (database), ca, ca_dir, cert, key, key_password, server_name (of `tls`),
-  /// sentinel_user, sentinel_password. Throws Error(invalid_argument) that names the part and the
-  /// mend; a password never appears in it.
+  /// sentinel_user, sentinel_password.
+  ///
+  /// Sentinels: any of sentinel_tls=yes|no, sentinel_ca, sentinel_ca_dir, sentinel_cert,
+  /// sentinel_key, sentinel_key_password, sentinel_server_name engages `sentinel_tls`. It starts as
+  /// a copy of `tls`, the client certificate included, wherever the parameters stand; what is
+  /// written replaces the copy, CA file and folder together, and certificate, key and its password
+  /// together. An empty value takes a copied one back: `sentinel_cert=&sentinel_key=` sends no
+  /// certificate. So `valkey+sentinel://...?sentinel_tls=yes&sentinel_ca=...` is TLS at the
+  /// sentinels alone, and `valkeys+sentinel://...?sentinel_tls=no` at the data servers alone.
+  ///
+  /// Throws Error(invalid_argument) that names the part and the mend; a password never appears in
+  /// it.
   static Config parse(std::string_view uri);
 
   /// Throws Error(invalid_argument) naming the first field that makes no sense.

@@ -7,6 +7,7 @@
 
 #include "base/endpoint.hpp"
 #include "client/config_params.hpp"
+#include "client/config_sentinel.hpp"
 #include "client/config_uri.hpp"
 #include "client/nearest.hpp"
 
@@ -40,8 +41,23 @@ void take_path(const client::UriParts& parts, Config& config, std::set<std::stri
   if (next < parts.path.size()) bad_uri("the path has too many parts");
 }
 
+void check_needs(const Param& param, const Config& config) {
+  const std::string shown = "parameter '" + std::string(param.name) + "' ";
+  const bool sentinel = config.mode == Mode::sentinel;
+  if (param.needs == Needs::tls && !config.tls.enabled) {
+    bad_uri(shown + "needs TLS: write valkeys:// or rediss:// for the scheme" +
+            (sentinel ? ", or sentinel_" + std::string(param.name) +
+                            " and sentinel_tls=yes for the sentinels alone"
+                      : ""));
+  }
+  if ((param.needs == Needs::sentinel || param.needs == Needs::sentinel_tls) && !sentinel) {
+    bad_uri(shown + "needs a scheme with +sentinel");
+  }
+}
+
 void take_query(const client::UriParts& parts, Config& config, std::set<std::string_view>& seen) {
   bool may_show = parts.may_show;
+  client::SentinelTlsParams sentinel_tls;
   for (const auto& [name, value] : parts.query) {
     const Param* param = client::find_param(name);
     if (param == nullptr) {
@@ -53,18 +69,16 @@ void take_query(const client::UriParts& parts, Config& config, std::set<std::str
     }
     const std::string shown = "parameter '" + name + "' ";
     if (!seen.insert(param->name).second) bad_uri(shown + "is there twice");
-    if (param->needs == Needs::tls && !config.tls.enabled) {
-      bad_uri(shown + "needs TLS: write valkeys:// or rediss:// for the scheme");
-    }
-    if (param->needs == Needs::sentinel && config.mode != Mode::sentinel) {
-      bad_uri(shown + "needs a scheme with +sentinel");
-    }
-    if (auto wrong = client::read_param(*param, config, value, may_show); !wrong.empty()) {
+    check_needs(*param, config);
+    if (param->needs == Needs::sentinel_tls) {
+      sentinel_tls.add(*param, value, may_show);
+    } else if (auto wrong = client::read_param(*param, config, value, may_show); !wrong.empty()) {
       bad_uri(wrong);
     }
     // What follows may be the rest of a password with an '&' that nobody encoded.
     may_show = may_show && !param->secret;
   }
+  sentinel_tls.apply(config);
 }
 
 [[noreturn]] void bad_config(const std::string& text) {
@@ -90,7 +104,8 @@ void check_endpoints(const Config& config) {
   }
 }
 
-void check_tls(const TlsConfig& tls, const std::string& name) {
+/// `given` is false if all of it is a copy of other settings.
+void check_tls(const TlsConfig& tls, const std::string& name, bool given) {
   if (tls.cert_file.empty() != tls.key_file.empty()) {
     bad_config(name + ".cert_file and " + name + ".key_file are set together or not at all");
   }
@@ -100,8 +115,9 @@ void check_tls(const TlsConfig& tls, const std::string& name) {
   }
   const bool wanted = !tls.ca_file.empty() || !tls.ca_dir.empty() || !tls.cert_file.empty() ||
                       !tls.server_name.empty();
-  if (wanted && !tls.enabled) {
-    bad_config(name + " has settings but is not enabled; set " + name + ".enabled (valkeys://)");
+  if (given && wanted && !tls.enabled) {
+    bad_config(name + " has settings but is not enabled; set " + name + ".enabled (" +
+               (name == "tls" ? "valkeys://)" : "sentinel_tls=yes)"));
   }
 }
 
@@ -159,8 +175,11 @@ void Config::validate() const {
       !(sentinel_credentials.username.empty() && sentinel_credentials.password.empty())) {
     bad_config("sentinel_credentials are set, but mode is not Mode::sentinel");
   }
-  check_tls(tls, "tls");
-  if (sentinel_tls) check_tls(*sentinel_tls, "sentinel_tls");
+  check_tls(tls, "tls", true);
+  if (sentinel_tls) {
+    if (mode != Mode::sentinel) bad_config("sentinel_tls is set, but mode is not Mode::sentinel");
+    check_tls(*sentinel_tls, "sentinel_tls", !client::same_files(*sentinel_tls, tls));
+  }
   check_names(*this);
 }
 
@@ -179,13 +198,20 @@ std::string Config::to_string() const {
   if (mode == Mode::sentinel) text += "/" + client::percent_encode(sentinel_name, "-._~:");
   Config copy = *this;
   char separator = '?';
-  for (const Param& param : client::params()) {
-    const std::string value = client::print_param(param, copy);
-    if (value.empty()) continue;
-    text += separator + std::string(param.name) + "=";
+  const auto add = [&](std::string_view name, const std::string& value) {
+    text += separator + std::string(name) + "=";
     text += value == "***" ? value : client::percent_encode(value, "-._~:/,");
     separator = '&';
+  };
+  for (const Param& param : client::params()) {
+    if (param.needs == Needs::sentinel_tls) continue;                        // see below
+    if (param.needs == Needs::sentinel && mode != Mode::sentinel) continue;  // of no use
+    if (const std::string value = client::print_param(param, copy); !value.empty()) {
+      add(param.name, value);
+    }
   }
+  for (const auto& [name, value] : client::print_sentinel_tls(*this))
+    add(name, value);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "client/config_sentinel.hpp"
 #include "client/config_uri.hpp"
 
 namespace slotwise::client {
@@ -77,6 +78,29 @@ constexpr Param table[] = {
     {"sentinel_password", "sentinel_credentials.password",
      +[](Config& c) -> std::string& { return c.sentinel_credentials.password; }, 0, 0,
      Needs::sentinel, true},
+    {"sentinel_timeout", "sentinel_timeout",
+     +[](Config& c) -> milliseconds& { return c.sentinel_timeout; }, 1, longest, Needs::sentinel},
+    {"sentinel_check_interval", "sentinel_check_interval",
+     +[](Config& c) -> milliseconds& { return c.sentinel_check_interval; }, 0, longest,
+     Needs::sentinel},
+    {"sentinel_tls", "sentinel_tls.enabled",
+     +[](Config& c) -> bool& { return sentinel_tls(c).enabled; }, 0, 0, Needs::sentinel_tls},
+    {"sentinel_ca", "sentinel_tls.ca_file",
+     +[](Config& c) -> std::string& { return sentinel_tls(c).ca_file; }, 0, 0, Needs::sentinel_tls},
+    {"sentinel_ca_dir", "sentinel_tls.ca_dir",
+     +[](Config& c) -> std::string& { return sentinel_tls(c).ca_dir; }, 0, 0, Needs::sentinel_tls},
+    {"sentinel_cert", "sentinel_tls.cert_file",
+     +[](Config& c) -> std::string& { return sentinel_tls(c).cert_file; }, 0, 0,
+     Needs::sentinel_tls},
+    {"sentinel_key", "sentinel_tls.key_file",
+     +[](Config& c) -> std::string& { return sentinel_tls(c).key_file; }, 0, 0,
+     Needs::sentinel_tls},
+    {"sentinel_key_password", "sentinel_tls.key_password",
+     +[](Config& c) -> std::string& { return sentinel_tls(c).key_password; }, 0, 0,
+     Needs::sentinel_tls, true},
+    {"sentinel_server_name", "sentinel_tls.server_name",
+     +[](Config& c) -> std::string& { return sentinel_tls(c).server_name; }, 0, 0,
+     Needs::sentinel_tls},
 };
 
 struct ReadFromName {
@@ -232,7 +256,10 @@ std::vector<std::string_view> param_names() {
 
 std::string read_param(const Param& param, Config& config, std::string_view value, bool may_show) {
   std::string wrong;
-  if (value.empty()) {
+  // For the sentinels a text of the data servers may have to be taken back.
+  const bool may_be_empty = param.needs == Needs::sentinel_tls &&
+                            std::holds_alternative<std::string& (*)(Config&)>(param.where);
+  if (value.empty() && !may_be_empty) {
     wrong = "has no value";
   } else {
     wrong = std::visit([&](auto where) { return parse(param, value, where(config)); }, param.where);

@@ -21,7 +21,8 @@ using Field = std::variant<std::chrono::milliseconds& (*)(Config&), int& (*)(Con
                            std::size_t& (*)(Config&), bool& (*)(Config&), std::string& (*)(Config&),
                            ReadFrom& (*)(Config&), std::vector<std::string>& (*)(Config&)>;
 
-enum class Needs : std::uint8_t { nothing, tls, sentinel };
+/// `sentinel_tls`: as `sentinel`, and read after all others (see config_sentinel.hpp).
+enum class Needs : std::uint8_t { nothing, tls, sentinel, sentinel_tls };
 
 struct Param {
   std::string_view name;   ///< in the URI
