@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "kit/error.hpp"
 
@@ -72,6 +73,25 @@ void ConfigFile::set(const std::string& name, const std::string& value) const {
 void ConfigFile::drop(const std::string& name) const {
   auto lines = read();
   std::erase_if(lines, [&](const ConfigLine& line) { return line.first == name; });
+  write(lines);
+}
+
+void ConfigFile::replace_words(const std::map<std::string, std::string>& words) const {
+  auto lines = read();
+  for (auto& [name, value] : lines) {
+    std::istringstream in(value);
+    std::string replaced;
+    bool any = false;
+    for (std::string word; std::getline(in, word, ' ');) {
+      if (const auto found = words.find(config_text(word)); found != words.end()) {
+        word = config_word(found->second);
+        any = true;
+      }
+      if (!replaced.empty()) replaced += ' ';
+      replaced += word;
+    }
+    if (any) value = replaced;
+  }
   write(lines);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,6 +30,8 @@ class ConfigFile {
   /// Replaces the last line of that name (the one that counts), or adds one.
   void set(const std::string& name, const std::string& value) const;
   void drop(const std::string& name) const;
+  /// Every word of a value that is a key of the map becomes what stands there.
+  void replace_words(const std::map<std::string, std::string>& words) const;
 
  private:
   std::filesystem::path file_;

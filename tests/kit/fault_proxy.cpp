@@ -47,7 +47,8 @@ class FaultProxy::Loop {
   void move(std::optional<Address> listen, Address target);
   void set_faults(const StreamFaults& faults, Direction direction, Scope scope);
   void cut_new_connections(const CutAfter& cut);
-  void close_all(ProxyConnection::Verdict how);
+  void block(Sources sources);
+  void close_clients(ProxyConnection::Verdict how);
   void stop_listening();
   void listen_again();
   ProxyCounts counts() const;
@@ -62,11 +63,14 @@ class FaultProxy::Loop {
   int open_listener(const Address& address) const;
   void close_listener();
   void accept_all();
+  bool spared(const std::string& source) const { return spared_ && spared_(source); }
+  void apply_faults(Connections::value_type& connection);
   void connect(Connections::value_type& connection);
   Connections::iterator close(Connections::iterator connection, ProxyConnection::Verdict how);
   void pump_ready();
 
   std::size_t buffer_;  // fixed at construction
+  Sources spared_;      // fixed at construction
   int epoll_fd_;        // fixed at construction
   WakeUp wake_;
 
@@ -78,6 +82,7 @@ class FaultProxy::Loop {
   bool stopping_ = false;
   StreamFaults to_server_;  // of new connections
   StreamFaults to_client_;
+  Sources blocked_;
   CutAfter cut_;
   std::mt19937_64 random_;
   ProxyCounts counts_;
@@ -90,6 +95,7 @@ class FaultProxy::Loop {
 
 FaultProxy::Loop::Loop(Address target, FaultProxyOptions options)
     : buffer_(options.buffer),
+      spared_(std::move(options.spared)),
       epoll_fd_(::epoll_create1(EPOLL_CLOEXEC)),
       target_(std::move(target)) {
   if (options.port == 0) {
@@ -115,7 +121,8 @@ FaultProxy::Loop::~Loop() {
   }
   wake_.signal();
   thread_.join();
-  close_all(ProxyConnection::Verdict::reset);
+  for (auto& [number, connection] : connections_)
+    connection.close(ProxyConnection::Verdict::reset);
   close_listener();
   ::close(epoll_fd_);
 }
@@ -185,11 +192,43 @@ void FaultProxy::Loop::set_faults(const StreamFaults& faults, Direction directio
   if (scope == Scope::new_connections) return;
   for (auto& entry : connections_) {
     auto& [number, connection] = entry;
+    const auto& source = connection.source();
+    if (spared(source) || (blocked_ && blocked_(source))) continue;
     connection.set_faults(faults, direction);
     if (connection.fd(ProxyConnection::End::server) < 0 && !connection.cut_off()) connect(entry);
     ready_.insert(number);
   }
   pump_ready();  // here, so that connections that have lost something are reset on return
+  wake_.signal();
+}
+
+void FaultProxy::Loop::apply_faults(Connections::value_type& entry) {
+  auto& connection = entry.second;
+  const auto& source = connection.source();
+  if (blocked_ && blocked_(source)) {
+    connection.set_faults({.swallow = true}, Direction::both);
+  } else if (!spared(source)) {
+    connection.set_faults(to_server_, Direction::to_server);
+    connection.set_faults(to_client_, Direction::to_client);
+  } else {
+    connection.set_faults({}, Direction::both);
+  }
+}
+
+void FaultProxy::Loop::block(Sources sources) {
+  const std::lock_guard lock(mutex_);
+  const auto before = std::exchange(blocked_, std::move(sources));
+  for (auto& entry : connections_) {
+    auto& [number, connection] = entry;
+    const auto& source = connection.source();
+    const bool was = before && before(source);
+    const bool is = blocked_ && blocked_(source);
+    if (was == is) continue;
+    apply_faults(entry);
+    if (connection.fd(ProxyConnection::End::server) < 0 && !connection.cut_off()) connect(entry);
+    ready_.insert(number);
+  }
+  pump_ready();
   wake_.signal();
 }
 
@@ -200,10 +239,15 @@ void FaultProxy::Loop::cut_new_connections(const CutAfter& cut) {
   random_.seed(cut.seed);
 }
 
-void FaultProxy::Loop::close_all(ProxyConnection::Verdict how) {
+void FaultProxy::Loop::close_clients(ProxyConnection::Verdict how) {
   const std::lock_guard lock(mutex_);
-  while (!connections_.empty())
-    close(connections_.begin(), how);
+  for (auto connection = connections_.begin(); connection != connections_.end();) {
+    if (spared(connection->second.source())) {
+      ++connection;
+    } else {
+      connection = close(connection, how);
+    }
+  }
 }
 
 FaultProxy::Loop::Connections::iterator FaultProxy::Loop::close(Connections::iterator connection,
@@ -263,15 +307,16 @@ int FaultProxy::Loop::prepare_wait() {
 
 void FaultProxy::Loop::accept_all() {
   while (listen_fd_ >= 0) {
-    const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    SocketAddress from;
+    from.size = sizeof from.storage;
+    const int fd = ::accept4(listen_fd_, from.data(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     ++counts_.accepted;
     const auto number = ++last_number_;
-    auto& entry = *connections_.try_emplace(number, fd, buffer_, counts_).first;
+    auto& entry = *connections_.try_emplace(number, fd, host_of(from), buffer_, counts_).first;
     auto& connection = entry.second;
-    connection.set_faults(to_server_, Direction::to_server);
-    connection.set_faults(to_client_, Direction::to_client);
-    if (cut_.at_most > 0) {
+    apply_faults(entry);
+    if (cut_.at_most > 0 && !spared(connection.source())) {
       std::uniform_int_distribution<std::uint64_t> bytes(std::max<std::uint64_t>(cut_.at_least, 1),
                                                          cut_.at_most);
       connection.cut_after(bytes(random_), cut_.counted, cut_.reset);
@@ -332,6 +377,10 @@ void FaultProxy::cut_new_connections(const CutAfter& cut) {
   loop_->cut_new_connections(cut);
 }
 
+void FaultProxy::block(Sources sources) {
+  loop_->block(std::move(sources));
+}
+
 void FaultProxy::heal() {
   cut_new_connections({});
   set_faults({});
@@ -339,11 +388,11 @@ void FaultProxy::heal() {
 }
 
 void FaultProxy::cut() {
-  loop_->close_all(ProxyConnection::Verdict::cut);
+  loop_->close_clients(ProxyConnection::Verdict::cut);
 }
 
 void FaultProxy::reset() {
-  loop_->close_all(ProxyConnection::Verdict::reset);
+  loop_->close_clients(ProxyConnection::Verdict::reset);
 }
 
 void FaultProxy::stop_listening() {

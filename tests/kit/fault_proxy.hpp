@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "kit/connection.hpp"
 
@@ -35,12 +37,19 @@ struct CutAfter {
   std::uint64_t seed = 1;
 };
 
+/// Which connections are meant, by the IP address that they come from. Called under the proxy's
+/// mutex, so it must not call the proxy.
+using Sources = std::function<bool(const std::string& host)>;
+
 struct FaultProxyOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;  ///< 0: one that is free; else the caller holds it (see Port)
   /// Bytes that are kept for each direction of a connection; when they are there, the proxy reads
   /// no more and its sender has to wait. So a delay also limits the rate, to buffer / delay.
   std::size_t buffer = 256 * 1024;
+  /// Connections from there know no faults, cuts and resets: servers among themselves, say, while
+  /// those of clients are cut. (Where it does not listen, it refuses everybody.) Null: none.
+  Sources spared{};
 };
 
 /// Connections of the proxy in numbers, since its start.
@@ -77,6 +86,9 @@ class FaultProxy {
   /// set_faults({.swallow = true}).
   void swallow() { set_faults({.swallow = true}); }
   void cut_new_connections(const CutAfter& cut);
+  /// Connections from there are cut off (see StreamFaults::swallow), spared or not, those that are
+  /// open and those to come; in place of whom it blocked before. Null: nobody. heal() leaves it.
+  void block(Sources sources);
   /// No faults from now on, no cuts, and it listens.
   void heal();
 

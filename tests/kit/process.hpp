@@ -43,11 +43,18 @@ enum class Lifetime : std::uint8_t {
   detached,   ///< own session, outlives this process; found again by its ProcessId
 };
 
+/// Whether processes can be given a mount of their own (root, or CAP_SYS_ADMIN).
+bool can_have_own_hosts();
+
 struct ProcessOptions {
   std::vector<std::string> command{};   ///< argv; the first is a path
   std::filesystem::path working_dir{};  ///< empty: this process's
   std::filesystem::path log_file{};     ///< stdout and stderr are appended; empty: /dev/null
   std::vector<std::pair<std::string, std::string>> environment{};  ///< added to the inherited one
+  /// What it sees as /etc/hosts: names of its own, which nobody else on the machine sees. It reads
+  /// the file whenever it looks for a name, so the file may be written anew (in place). Needs
+  /// can_have_own_hosts(). Empty: the machine's.
+  std::filesystem::path hosts_file{};
   Lifetime lifetime = Lifetime::with_test;
 };
 

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -89,6 +91,7 @@ struct ChildPlan {
   std::vector<char*> argv;
   std::vector<char*> envp;
   const char* working_dir = nullptr;
+  const char* hosts_file = nullptr;
   int log_fd = -1;
   int null_fd = -1;
   int error_fd = -1;  // close-on-exec: the parent reads EOF when the program runs
@@ -100,6 +103,13 @@ struct ChildPlan {
   const int error = errno;
   [[maybe_unused]] const auto written = ::write(plan.error_fd, &error, sizeof error);
   ::_exit(127);
+}
+
+/// A mount namespace of this process alone, in which the file lies over /etc/hosts.
+bool give_own_hosts(const char* file) {
+  return ::unshare(CLONE_NEWNS) == 0 &&
+         ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount(file, "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
 }
 
 void mark_all_close_on_exec() {
@@ -137,6 +147,7 @@ void mark_all_close_on_exec() {
     child_failed(plan);
   }
   mark_all_close_on_exec();
+  if (plan.hosts_file != nullptr && !give_own_hosts(plan.hosts_file)) child_failed(plan);
   if (plan.working_dir != nullptr && ::chdir(plan.working_dir) != 0) child_failed(plan);
   ::execve(plan.argv[0], plan.argv.data(), plan.envp.data());
   child_failed(plan);
@@ -201,6 +212,18 @@ ProcessStat read_stat(pid_t pid) {
   return stat;
 }
 
+bool can_have_own_hosts() {
+  static const bool can = [] {
+    try {
+      Process process({.command = {"/bin/true"}, .hosts_file = "/etc/hosts"});
+      return process.wait(milliseconds(5000));
+    } catch (const Error&) {
+      return false;
+    }
+  }();
+  return can;
+}
+
 ProcessId spawn(const ProcessOptions& options) {
   if (options.command.empty()) throw Error("cannot start a process without a command");
   ChildPlan plan;
@@ -224,6 +247,8 @@ ProcessId spawn(const ProcessOptions& options) {
 
   const std::string working_dir = options.working_dir.string();
   if (!working_dir.empty()) plan.working_dir = working_dir.c_str();
+  const std::string hosts_file = options.hosts_file.string();
+  if (!hosts_file.empty()) plan.hosts_file = hosts_file.c_str();
   const std::string log = options.log_file.empty() ? "/dev/null" : options.log_file.string();
   const Fd log_fd(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (log_fd.value < 0) throw Error(fmt::format("cannot write {}: {}", log, std::strerror(errno)));

@@ -36,8 +36,9 @@ void read_away(int fd) {
 
 }  // namespace
 
-ProxyConnection::ProxyConnection(int client_fd, std::size_t buffer, ProxyCounts& counts)
-    : buffer_(buffer), counts_(counts) {
+ProxyConnection::ProxyConnection(int client_fd, std::string source, std::size_t buffer,
+                                 ProxyCounts& counts)
+    : source_(std::move(source)), buffer_(buffer), counts_(counts) {
   client_.fd = client_fd;
   no_delay(client_fd);
   to_server_.count = &counts.bytes_to_server;

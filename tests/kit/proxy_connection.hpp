@@ -30,12 +30,14 @@ class ProxyConnection {
   };
   enum class End : std::uint8_t { client, server };
 
-  ProxyConnection(int client_fd, std::size_t buffer, ProxyCounts& counts);
+  ProxyConnection(int client_fd, std::string source, std::size_t buffer, ProxyCounts& counts);
   ~ProxyConnection();  ///< closes what close() has not
   ProxyConnection(const ProxyConnection&) = delete;
   ProxyConnection& operator=(const ProxyConnection&) = delete;
 
   int fd(End end) const noexcept { return end == End::client ? client_.fd : server_.fd; }
+  /// The client's IP address.
+  const std::string& source() const noexcept { return source_; }
   /// Both directions are swallowed: whether there is a server cannot be noticed.
   bool cut_off() const noexcept;
   /// Begins to connect; -1 if that has failed already, or if the connection ends anyway.
@@ -85,6 +87,7 @@ class ProxyConnection {
   void start_losing(Stream& stream);
   std::optional<Clock::time_point> due(const Stream& stream, const Side& sink) const;
 
+  std::string source_;
   std::size_t buffer_;
   ProxyCounts& counts_;
   Side client_;

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <fstream>
 
 #include "kit/error.hpp"
-#include "kit/uri.hpp"
 #include "kit/wait.hpp"
 
 namespace slotwise::kit {
@@ -23,15 +22,26 @@ bool is_sentinel_name(const std::string& name) {
   return name.starts_with("w");
 }
 
+/// "host:port" as two words.
+std::string words_of(std::string endpoint) {
+  endpoint[endpoint.rfind(':')] = ' ';
+  return endpoint;
+}
+
 }  // namespace
 
 SentinelSet::SentinelSet(SentinelOptions options) : options_(std::move(options)) {
+  if (options_.proxied) options_.own_addresses = true;
   open_folder();
   if (options_.own_addresses) {
     const bool lab = options_.lifetime == Lifetime::detached;
     net_ = LoopbackNet::reserve();
     common_port_ = lab ? Port::reserve_for_lab() : Port::reserve();
     common_sentinel_port_ = lab ? Port::reserve_for_lab() : Port::reserve();
+  }
+  if (options_.proxied) {
+    common_proxy_port_ = Port::reserve();
+    common_sentinel_proxy_port_ = Port::reserve();
   }
   try {
     create();
@@ -75,7 +85,13 @@ void SentinelSet::open_folder() {
   dir_ = fs::absolute(options_.dir);
   fs::create_directories(dir_);
   if (options_.tls || options_.sentinel_tls) {
-    ca_ = std::make_shared<const CertificateAuthority>(dir_ / "tls");
+    ca_ = sentinel_ca_ = std::make_shared<const CertificateAuthority>(dir_ / "tls");
+  }
+  if (options_.sentinel_authority) {
+    sentinel_ca_ = std::make_shared<const CertificateAuthority>(dir_ / "sentinel-tls");
+    std::ofstream both(dir_ / "both.crt");
+    for (const auto& ca : {ca_, sentinel_ca_})
+      both << std::ifstream(ca->ca_file()).rdbuf();
   }
 }
 
@@ -91,6 +107,7 @@ ServerOptions SentinelSet::server_options(const std::string& name) const {
   server.lifetime = options_.lifetime;
   server.start_limit = options_.ready_limit;
   server.config = options_.config;
+  if (options_.names == SentinelNames::announced) server.hosts_file = dir_ / "hosts";
   return server;
 }
 
@@ -102,7 +119,8 @@ ServerOptions SentinelSet::sentinel_options(const std::string& name) const {
   sentinel.sentinel = true;
   sentinel.user = options_.sentinel_user;
   sentinel.password = options_.sentinel_password;
-  if (options_.sentinel_tls) sentinel.ca = ca_;
+  if (options_.sentinel_tls) sentinel.ca = sentinel_ca_;
+  if (options_.names == SentinelNames::announced) sentinel.hosts_file = dir_ / "hosts";
   sentinel.lifetime = options_.lifetime;
   sentinel.start_limit = options_.ready_limit;
   return sentinel;
@@ -113,10 +131,14 @@ void SentinelSet::place(ServerOptions& server, Port& common) {
   if (options_.own_addresses) {
     server.host = net_.next();
     server.port = common.number();
-    return;
+  } else {
+    ports_.push_back(lab ? Port::reserve_for_lab() : Port::reserve());
+    server.port = ports_.back().number();
   }
-  ports_.push_back(lab ? Port::reserve_for_lab() : Port::reserve());
-  server.port = ports_.back().number();
+  if (options_.names != SentinelNames::none) {
+    server.certificate.ips = {server.host};
+    server.certificate.dns = {server.name + std::string(hostname_suffix)};
+  }
 }
 
 void SentinelSet::start(std::vector<std::unique_ptr<Server>>& list) {
@@ -134,16 +156,13 @@ void SentinelSet::create() {
   for (int i = 0; i <= options_.replicas; ++i) {
     auto server = server_options(fmt::format("s{}", i + 1));
     place(server, common_port_);
-    if (options_.own_addresses) {
-      server.config.insert(server.config.begin(), {{"bind-source-addr", server.host},
-                                                   {"replica-announce-ip", server.host}});
-    }
-    if (i > 0) {
-      const auto primary = servers_.front()->address();
-      server.config.emplace_back("replicaof", fmt::format("{} {}", primary.host, primary.port));
-    }
+    const auto announced = announce_lines(server);
+    server.config.insert(server.config.begin(), announced.begin(), announced.end());
+    if (i > 0) server.config.emplace_back("replicaof", words_of(endpoint(*servers_.front())));
     servers_.push_back(std::make_unique<Server>(std::move(server), Server::Prepared{}));
+    give_proxy(*servers_.back());
   }
+  write_hosts();
   start(servers_);
   // A sentinel learns the replicas from INFO, which it asks for at its start and then every ten
   // seconds only: so it starts when the primary knows its replicas.
@@ -155,7 +174,10 @@ void SentinelSet::create() {
     const auto lines = monitor_lines(sentinel);
     sentinel.config.insert(sentinel.config.end(), lines.begin(), lines.end());
     sentinels_.push_back(std::make_unique<Server>(std::move(sentinel), Server::Prepared{}));
+    give_proxy(*sentinels_.back());
   }
+  write_hosts();
+  update_dns();
   start(sentinels_);
   wait_ready();
   say(fmt::format("{} with {} replicas is watched by {} sentinels", options_.name,
@@ -164,14 +186,15 @@ void SentinelSet::create() {
 
 std::vector<ConfigLine> SentinelSet::monitor_lines(const ServerOptions& sentinel) const {
   const auto& primary = *servers_.front();
-  const auto address = primary.address();
   const auto& name = options_.name;
-  std::vector<ConfigLine> lines = {
+  std::vector<ConfigLine> lines = announce_lines(sentinel);
+  const std::vector<ConfigLine> monitor = {
       {"sentinel",
-       fmt::format("monitor {} {} {} {}", name, address.host, address.port, options_.quorum)},
+       fmt::format("monitor {} {} {}", name, words_of(endpoint(primary)), options_.quorum)},
       {"sentinel", fmt::format("down-after-milliseconds {} {}", name, options_.down_after.count())},
       {"sentinel", fmt::format("failover-timeout {} {}", name, options_.failover_timeout.count())},
       {"sentinel", fmt::format("parallel-syncs {} 10", name)}};
+  lines.insert(lines.end(), monitor.begin(), monitor.end());
   if (!primary.admin_password().empty()) {
     lines.emplace_back("sentinel", fmt::format("auth-user {} {}", name, primary.admin_user()));
     lines.emplace_back("sentinel", fmt::format("auth-pass {} {}", name, primary.admin_password()));
@@ -182,14 +205,12 @@ std::vector<ConfigLine> SentinelSet::monitor_lines(const ServerOptions& sentinel
     }
     lines.emplace_back("sentinel", "sentinel-pass " + config_word(options_.sentinel_password));
   }
-  if (options_.own_addresses) {
-    lines.emplace_back("bind-source-addr", sentinel.host);
-    lines.emplace_back("sentinel", "announce-ip " + sentinel.host);
-  }
   if (options_.tls || options_.sentinel_tls) {
     // A sentinel has one switch for all that it connects to: data servers and other sentinels.
     lines.emplace_back("tls-replication", options_.tls ? "yes" : "no");
-    lines.emplace_back("tls-ca-cert-file", config_word(ca_->ca_file().string()));
+    lines.emplace_back("tls-ca-cert-file",
+                       config_word(options_.sentinel_authority ? (dir_ / "both.crt").string()
+                                                               : ca_->ca_file().string()));
   }
   lines.insert(lines.end(), options_.sentinel_config.begin(), options_.sentinel_config.end());
   return lines;
@@ -248,148 +269,6 @@ std::vector<NodeState> SentinelSet::state() const {
   return all;
 }
 
-std::string SentinelSet::uri() const {
-  UriParts parts{.scheme = "sentinel",
-                 .tls = options_.tls,
-                 .user = options_.user,
-                 .password = options_.password,
-                 .path = options_.name};
-  for (const auto& sentinel : sentinels_)
-    parts.hosts.push_back(sentinel->address().to_string());
-  if (!options_.sentinel_user.empty()) {
-    parts.options.emplace_back("sentinel_user", options_.sentinel_user);
-  }
-  if (!options_.sentinel_password.empty()) {
-    parts.options.emplace_back("sentinel_password", options_.sentinel_password);
-  }
-  if (ca_) parts.options.emplace_back("ca", ca_->ca_file().string());
-  return make_uri(parts);
-}
-
-std::optional<std::size_t> SentinelSet::server_at(const std::string& endpoint) const {
-  for (std::size_t i = 0; i < servers_.size(); ++i) {
-    if (servers_[i]->address().to_string() == endpoint) return i;
-  }
-  return std::nullopt;
-}
-
-std::size_t SentinelSet::primary_according_to(std::size_t index) const {
-  const auto reply = sentinel(index).command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", options_.name);
-  const auto endpoint = fmt::format("{}:{}", reply.at(0).str(), reply.at(1).str());
-  if (const auto found = server_at(endpoint)) return *found;
-  throw Error(fmt::format("{} names {}, which is none of ours", sentinel(index).name(), endpoint));
-}
-
-std::size_t SentinelSet::primary() const {
-  std::map<std::size_t, int> votes;
-  for (std::size_t i = 0; i < sentinels_.size(); ++i) {
-    if (!sentinels_[i]->running() || sentinels_[i]->paused()) continue;
-    ++votes[primary_according_to(i)];
-  }
-  if (votes.empty()) throw Error("no sentinel is running");
-  return std::max_element(votes.begin(), votes.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
-
-/// What keeps one sentinel from a failover; empty if nothing does.
-std::string SentinelSet::trouble_of(Server& sentinel) const {
-  const auto state = sentinel.command("SENTINEL", "MASTER", options_.name);
-  const auto flags = state.at("flags").text;
-  if (flags != "master") return "has its primary as " + flags;
-  if (state.at("num-slaves").num() != static_cast<std::int64_t>(servers_.size()) - 1) {
-    return fmt::format("knows {} replicas", state.at("num-slaves").text);
-  }
-  if (state.at("num-other-sentinels").num() != static_cast<std::int64_t>(sentinels_.size()) - 1) {
-    return fmt::format("knows {} other sentinels", state.at("num-other-sentinels").text);
-  }
-  for (const auto& replica : sentinel.command("SENTINEL", "REPLICAS", options_.name).items) {
-    if (replica.at("flags").text != "slave") {
-      return fmt::format("has {} as {}", replica.at("name").text, replica.at("flags").text);
-    }
-    if (replica.at("master-link-status").text != "ok") {
-      return fmt::format("sees {} without link to its primary", replica.at("name").text);
-    }
-  }
-  const auto quorum = sentinel.try_command("SENTINEL", "CKQUORUM", options_.name);
-  return quorum.is_error() ? quorum.text : "";
-}
-
-void SentinelSet::set_pace(bool quick) const {
-  // The second of each pair is the server's default.
-  const char* info = quick ? "500" : "10000";
-  const char* publish = quick ? "300" : "2000";
-  for (const auto& sentinel : sentinels_) {
-    if (!sentinel->running() || sentinel->paused()) continue;
-    sentinel->try_command("SENTINEL", "DEBUG", "INFO-PERIOD", info, "PUBLISH-PERIOD", publish);
-    // A sentinel that did not run for two seconds does nothing for thirty (TILT): on a busy machine
-    // that would be the test's failure, not the server's.
-    sentinel->try_command("SENTINEL", "DEBUG", "TILT-TRIGGER", "30000");
-  }
-}
-
-void SentinelSet::wait_ready(std::optional<milliseconds> limit) const {
-  set_pace(true);
-  const Server* who = nullptr;
-  std::string what;
-  const auto ready = [&] {
-    for (const auto& sentinel : sentinels_) {
-      if (!sentinel->running() || sentinel->paused()) continue;
-      who = sentinel.get();
-      try {
-        what = trouble_of(*sentinel);
-      } catch (const Error& error) {
-        what = error.what();
-      }
-      if (!what.empty()) return false;
-    }
-    return true;
-  };
-  wait_until(
-      ready, limit.value_or(options_.ready_limit),
-      [&] {
-        return fmt::format("the sentinels to be ready: {} {}; its log ends with:\n{}", who->name(),
-                           what, who->log_tail());
-      },
-      milliseconds(20));
-  set_pace(options_.quick);
-}
-
-std::size_t SentinelSet::wait_for_new_primary(std::size_t not_this, milliseconds limit) const {
-  std::size_t found = not_this;
-  std::string last;
-  const auto changed_over = [&] {
-    try {
-      found = primary();
-      if (found == not_this) {
-        last = "the sentinels name the old one";
-        return false;
-      }
-      last =
-          fmt::format("{} says that it is {}", servers_[found]->name(), role_of(*servers_[found]));
-      return role_of(*servers_[found]) == "master";
-    } catch (const Error& error) {
-      last = error.what();
-      return false;
-    }
-  };
-  wait_until(changed_over, limit, [&] {
-    return fmt::format("another primary than {}: {}", servers_.at(not_this)->name(), last);
-  });
-  say(fmt::format("{} took over from {}", servers_[found]->name(), servers_[not_this]->name()));
-  return found;
-}
-
-std::size_t SentinelSet::failover() {
-  const auto old = primary();
-  for (const auto& sentinel : sentinels_) {
-    if (!sentinel->running() || sentinel->paused()) continue;
-    sentinel->command("SENTINEL", "FAILOVER", options_.name);
-    return wait_for_new_primary(old, options_.ready_limit);
-  }
-  throw Error("no sentinel is running");
-}
-
 void SentinelSet::kill(Server& server, int signal) {
   server.kill(signal);
   say(fmt::format("{} got SIG{}", server.name(), ::sigabbrev_np(signal)));
@@ -398,29 +277,35 @@ void SentinelSet::kill(Server& server, int signal) {
 void SentinelSet::restart(Server& server, std::optional<Address> address) {
   if (address && address->host != server.address().host) {
     server.kill();
-    server.set_config("bind-source-addr", address->host);
-    if (!is_sentinel_name(server.name())) server.set_config("replica-announce-ip", address->host);
+    server.replace_config_words({{server.address().host, address->host}});
+    write_hosts({{server.address().host, address->host}});
   }
   server.restart(std::move(address));
+  follow(server);
   changed(server);
   say(fmt::format("{} started again on {}", server.name(), server.address().to_string()));
 }
 
-Address SentinelSet::spare_address() {
-  if (options_.own_addresses) return {net_.next(), servers_.front()->address().port};
-  ports_.push_back(options_.lifetime == Lifetime::detached ? Port::reserve_for_lab()
-                                                           : Port::reserve());
-  return {"127.0.0.1", ports_.back().number()};
-}
-
 void SentinelSet::swap_roles_by_hand(std::size_t new_primary) {
-  const auto address = server(new_primary).address();
-  server(new_primary).command("REPLICAOF", "NO", "ONE");
-  for (std::size_t i = 0; i < servers_.size(); ++i) {
-    if (i != new_primary && servers_[i]->running()) {
-      servers_[i]->command("REPLICAOF", address.host, address.port);
-    }
+  const auto where = endpoint(server(new_primary));
+  const auto colon = where.rfind(':');
+  Server* old = nullptr;
+  for (const auto& server : servers_) {
+    if (server->running() && role_of(*server) == "master") old = server.get();
   }
+  if (old == nullptr || old == &server(new_primary))
+    throw Error("there are no roles to be swapped");
+  old->command("CLIENT", "PAUSE", 10000, "WRITE");
+  const auto written = std::stoll(old->info("master_repl_offset"));
+  wait_until([&] { return std::stoll(server(new_primary).info("slave_repl_offset")) >= written; },
+             options_.ready_limit, "the replica to have all that is written");
+  server(new_primary).command("REPLICAOF", "NO", "ONE");
+  for (const auto& server : servers_) {
+    if (server.get() == &this->server(new_primary) || !server->running()) continue;
+    server->command("REPLICAOF", where.substr(0, colon), where.substr(colon + 1));
+  }
+  old->command("CLIENT", "UNPAUSE");
+  say(fmt::format("{} took over from {} by hand", server(new_primary).name(), old->name()));
 }
 
 }  // namespace slotwise::kit

@@ -135,6 +135,10 @@ void Server::drop_config(const std::string& name) {
   ConfigFile(dir_ / "server.conf").drop(name);
 }
 
+void Server::replace_config_words(const std::map<std::string, std::string>& words) {
+  ConfigFile(dir_ / "server.conf").replace_words(words);
+}
+
 std::string Server::config(const std::string& name) const {
   return config_text(ConfigFile(dir_ / "server.conf").get(name).value_or(""));
 }
@@ -148,6 +152,7 @@ void Server::launch() {
   process_.emplace(ProcessOptions{.command = std::move(command),
                                   .working_dir = dir_,
                                   .log_file = log_file(),
+                                  .hosts_file = options_.hosts_file,
                                   .lifetime = options_.lifetime});
   {
     const std::lock_guard lock(address_mutex_);

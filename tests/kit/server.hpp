@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -42,6 +43,8 @@ struct ServerOptions {
   /// is made anew when the server is restarted on another one.
   CertificateOptions certificate{};
 
+  /// See ProcessOptions. Read by the server whenever it looks for a name.
+  std::filesystem::path hosts_file{};
   Lifetime lifetime = Lifetime::with_test;
   milliseconds start_limit{10000};
 };
@@ -82,6 +85,8 @@ class Server {
   /// Changes a line of the configuration file (or adds it) for the next start.
   void set_config(const std::string& name, const std::string& value);
   void drop_config(const std::string& name);
+  /// See ConfigFile.
+  void replace_config_words(const std::map<std::string, std::string>& words);
   /// The line's value without quotes; empty if there is none.
   std::string config(const std::string& name) const;
 

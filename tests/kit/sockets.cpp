@@ -2,10 +2,12 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -31,6 +33,15 @@ SocketAddress to_socket_address(const Address& address) {
   }
   if (result.size == 0) throw Error(fmt::format("'{}' is not an IP address", address.host));
   return result;
+}
+
+std::string host_of(const SocketAddress& address) {
+  std::array<char, NI_MAXHOST> text{};
+  if (::getnameinfo(address.data(), address.size, text.data(), text.size(), nullptr, 0,
+                    NI_NUMERICHOST) != 0) {
+    return {};
+  }
+  return text.data();
 }
 
 int listen_on(const Address& address, const std::string& who) {

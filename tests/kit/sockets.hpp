@@ -15,10 +15,13 @@ struct SocketAddress {
   ::socklen_t size = 0;
 
   const ::sockaddr* data() const noexcept { return reinterpret_cast<const ::sockaddr*>(&storage); }
+  ::sockaddr* data() noexcept { return reinterpret_cast<::sockaddr*>(&storage); }
 };
 
 /// Throws kit::Error if the host is no IP literal.
 SocketAddress to_socket_address(const Address& address);
+/// The IP literal without the port.
+std::string host_of(const SocketAddress& address);
 
 /// A listening TCP socket, non-blocking; throws kit::Error that begins with `who`.
 int listen_on(const Address& address, const std::string& who);

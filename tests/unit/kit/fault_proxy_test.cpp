@@ -305,6 +305,44 @@ TEST_CASE("fault proxy: a connection that ended behind a full buffer does not ke
   CHECK(cpu_time() - before < 150ms);
 }
 
+TEST_CASE("fault proxy: spares connections from some, and blocks others") {
+  const Listening listening;
+  FaultProxy proxy(listening.address(),
+                   {.spared = [](const std::string& host) { return host == "127.0.0.2"; }});
+  const auto connect = [&](const char* from) {
+    auto client = Peer::connect(proxy.address(), from);
+    return World::Pair{std::move(client), listening.accept()};
+  };
+  const auto spared = connect("127.0.0.2");
+  const auto other = connect("127.0.0.1");
+  const auto third = connect("127.0.0.3");
+  World::check_alive(other);
+  proxy.swallow();
+  World::check_alive(spared);
+  World::check_alive(connect("127.0.0.2"));
+  proxy.heal();
+  World::check_alive(other);
+  proxy.reset();
+  CHECK(other.client.end() == "rst");
+  CHECK(third.client.end() == "rst");
+  World::check_alive(spared);
+
+  // Blocked goes before spared, and heal() does not help.
+  const auto fourth = connect("127.0.0.3");
+  proxy.block([](const std::string& host) { return host == "127.0.0.2"; });
+  proxy.heal();
+  const auto late = Peer::connect(proxy.address(), "127.0.0.2");
+  CHECK(late.connected());
+  spared.client.send("lost");
+  late.send("lost");
+  World::check_alive(fourth);
+  kit::wait_until([&] { return proxy.counts().bytes_swallowed == 8; }, 5s, "8 bytes to be lost");
+  proxy.block({});
+  CHECK(spared.client.end() == "rst");
+  CHECK(late.end() == "rst");
+  World::check_alive(connect("127.0.0.2"));
+}
+
 TEST_CASE("fault proxy: ends with connections open") {
   auto w = std::make_unique<World>();
   const auto pair = w->connect();

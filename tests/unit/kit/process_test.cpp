@@ -130,6 +130,26 @@ TEST_CASE("run gives output, and fails on a bad exit or a time limit") {
   CHECK_THROWS_AS(kit::run({"/bin/sleep", "10"}, 50ms), kit::Error);
 }
 
+TEST_CASE("a process has a hosts file of its own") {
+  if (!kit::can_have_own_hosts()) SKIP("that takes the right to mount");
+  const kit::TempDir dir;
+  const auto hosts = dir.path() / "hosts";
+  std::ofstream(hosts) << "127.1.2.3 somebody.lab.test\n";
+  const auto seen = [&] {
+    kit::Process look({.command = {"/bin/cat", "/etc/hosts"},
+                       .log_file = dir.path() / "seen",
+                       .hosts_file = hosts});
+    REQUIRE(look.wait(5s));
+    return kit::tail_of(dir.path() / "seen", 1);
+  };
+  CHECK(seen() == "127.1.2.3 somebody.lab.test");
+  std::ofstream(hosts) << "127.1.2.4 somebody.lab.test\n";
+  CHECK(seen() == "127.1.2.4 somebody.lab.test");
+  std::ifstream machine("/etc/hosts");
+  const std::string text(std::istreambuf_iterator<char>(machine), {});
+  CHECK(text.find("somebody.lab.test") == std::string::npos);
+}
+
 TEST_CASE("the tail of a log") {
   const kit::TempDir dir;
   std::ofstream(dir.path() / "log") << "1\n2\n3\n";

@@ -38,9 +38,17 @@ class Peer {
   }
   ~Peer() { close(); }
 
-  static Peer connect(const kit::Address& address) {
+  /// `from`: an IPv4 address of ours; empty: the system's choice.
+  static Peer connect(const kit::Address& address, const std::string& from = {}) {
     const auto to = kit::to_socket_address(address);
     Peer peer(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!from.empty()) {
+      const auto source = kit::to_socket_address({from, 0});
+      if (::bind(peer.fd_, source.data(), source.size) != 0) {
+        peer.close();
+        return peer;
+      }
+    }
     if (::connect(peer.fd_, to.data(), to.size) != 0) {
       peer.refused_ = errno == ECONNREFUSED;
       peer.close();
