@@ -75,7 +75,9 @@ Core::Core(Config config)
   if (const net::error& e = resolver_->settings_error()) {
     throw Error(ErrorCode::invalid_argument, Outcome::not_sent, e.text);
   }
-  const routing::Surroundings around{loop_, *resolver_, config_, observer_, make_tls(config_.tls)};
+  const auto tls = make_tls(config_.tls);
+  const auto sentinel_tls = config_.sentinel_tls ? make_tls(*config_.sentinel_tls) : tls;
+  const routing::Surroundings around{loop_, *resolver_, config_, observer_, tls, sentinel_tls};
   dispatcher_.emplace(around, static_cast<routing::StartListener&>(*this));
 }
 
@@ -86,11 +88,6 @@ Core::~Core() {
 
 std::shared_ptr<Core> Core::open(Config config) {
   config.validate();
-  if (config.mode == Mode::sentinel) {
-    throw Error(ErrorCode::invalid_argument, Outcome::not_sent,
-                "this version does not speak to sentinels yet: name the primary itself with "
-                "valkey://host:port");
-  }
   auto core = std::make_shared<Core>(std::move(config));
   // The application's signals are for its own threads.
   ::sigset_t all;
@@ -340,7 +337,7 @@ std::optional<Error> Core::execute(const CallSpec& call, const CallOptions& opti
   if (!plan.blocking) caller.emplace(mode_);
   if (caller && caller->in_place() && plan.way == Plan::Way::one &&
       read_from_of(plan, options, config_) == ReadFrom::primary &&
-      (plan.target == routing::Target::slot || config_.mode == Mode::single)) {
+      (plan.target == routing::Target::slot || config_.mode != Mode::cluster)) {
     if (try_direct(call, options, plan, sink, op, error)) return error;
   }
   if (op == nullptr) {

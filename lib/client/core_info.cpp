@@ -82,7 +82,9 @@ Result<void> Core::refresh() {
   const auto limit = std::chrono::steady_clock::now() + config_.timeout;
   const auto answered = [&] { return answered_question_ >= wanted; };
   if (start_changed_.wait_until(lock, limit, answered)) return {};
-  return Error(ErrorCode::timeout, Outcome::not_sent, "no node gave its view of the cluster");
+  return Error(ErrorCode::timeout, Outcome::not_sent,
+               config_.mode == Mode::cluster ? "no node gave its view of the cluster"
+                                             : "the sentinels did not name a primary");
 }
 
 Result<void> Core::reauthenticate() {

@@ -39,7 +39,7 @@ struct Shares : std::vector<Share> {
 bool fits_in_place(const routing::Batch::Member& m, Mode mode) noexcept {
   return !m.result && m.fan_out == nullptr && !m.blocking && !m.wants_ping &&
          m.read_from == ReadFrom::primary &&
-         (m.target == routing::Target::slot || mode == Mode::single);
+         (m.target == routing::Target::slot || mode != Mode::cluster);
 }
 
 }  // namespace

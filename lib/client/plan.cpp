@@ -134,7 +134,7 @@ std::optional<Error> apply_routing(Plan& plan, const commands::Routing& routing,
 
 ReadFrom read_from_of(const Plan& plan, const CallOptions& options, const Config& config) noexcept {
   const ReadFrom wanted = options.read_from.value_or(config.read_from);
-  if (wanted == ReadFrom::primary || config.mode != Mode::cluster) return ReadFrom::primary;
+  if (wanted == ReadFrom::primary || config.mode == Mode::single) return ReadFrom::primary;
   if (!plan.read_only || plan.blocking || plan.info == nullptr) return ReadFrom::primary;
   // HSCAN, SSCAN, ZSCAN: a cursor means nothing to another node.
   return plan.info->name.ends_with("SCAN") ? ReadFrom::primary : wanted;

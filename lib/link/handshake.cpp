@@ -76,6 +76,7 @@ void Handshake::begin(bool with_hello) {
   }
   if (settings_.readonly) say(Step::readonly, {"READONLY"});
   if (settings_.ask_node_id) say(Step::my_id, {"CLUSTER", "MYID"});
+  if (settings_.role != RequiredRole::any) say(Step::role, {"ROLE"});
 }
 
 Handshake::State Handshake::reply(const Reply& reply) {
@@ -128,6 +129,8 @@ Handshake::State Handshake::judge(Step step, const Reply& reply) {
                   reply);
     case Step::my_id:
       return judge_node_id(reply);
+    case Step::role:
+      return judge_role(reply);
     case Step::readonly:
       // Without it the replica answers every read with MOVED: of no use.
       if (!reply.is_error()) return State::running;
@@ -186,6 +189,27 @@ Handshake::State Handshake::judge_node_id(const Reply& reply) {
     return State::failed;
   }
   return State::running;
+}
+
+/// Unlike the node's id the role is not taken on trust: a write to a demoted primary is lost.
+Handshake::State Handshake::judge_role(const Reply& reply) {
+  if (reply.is_error()) {
+    if (is_credential_fault(reply.text())) {
+      return fail(ErrorCode::auth_failed,
+                  "the server may not be asked for its ROLE; without that nobody knows whether it "
+                  "still is the primary (allow it with ACL SETUSER ... +role)",
+                  reply);
+    }
+    return fail(ErrorCode::no_primary, "the server does not tell its ROLE", reply);
+  }
+  const auto parts = reply.elements();
+  const std::string_view told = parts.empty() ? std::string_view() : parts[0].text();
+  const bool primary = settings_.role == RequiredRole::primary;
+  if (told == (primary ? "master" : "slave")) return State::running;
+  return fail(ErrorCode::no_primary,
+              std::string("the sentinels name it as ") + (primary ? "the primary" : "a replica") +
+                  ", but its ROLE is " + (told.empty() ? "not readable" : std::string(told)),
+              reply);
 }
 
 Handshake::State Handshake::fail(ErrorCode code, std::string text, const Reply& reply) {

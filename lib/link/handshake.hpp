@@ -1,8 +1,8 @@
 // What is said on a new connection before the first command: a state machine without I/O.
 //
-// HELLO (with AUTH and SETNAME), CLIENT SETINFO, SELECT, READONLY, CLIENT CAPA and CLUSTER MYID go
-// out in one write; their replies are judged one by one. A server without HELLO (or that refuses
-// protocol 3) gets a second write with plain AUTH on the same connection.
+// HELLO (with AUTH), CLIENT SETNAME and SETINFO, CLIENT CAPA, SELECT, READONLY, CLUSTER MYID and
+// ROLE go out in one write; their replies are judged one by one. A server without HELLO (or that
+// refuses protocol 3) gets a second write with plain AUTH on the same connection.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,19 @@
 
 namespace slotwise::link {
 
+/// What a server must say of itself in ROLE before the connection is used.
+enum class RequiredRole : std::uint8_t { any, primary, replica };
+
 struct HandshakeSettings {
   int protocol = 3;
   Credentials credentials;
   std::string client_name;
   int database = 0;
-  bool ask_node_id = false;        ///< cluster: CLUSTER MYID
-  std::string expected_node_id;    ///< empty: any
-  bool readonly = false;           ///< cluster replica: READONLY
-  bool announce_redirect = false;  ///< single server: CLIENT CAPA redirect
+  bool ask_node_id = false;               ///< cluster: CLUSTER MYID
+  std::string expected_node_id;           ///< empty: any
+  bool readonly = false;                  ///< cluster replica: READONLY
+  bool announce_redirect = false;         ///< single server: CLIENT CAPA redirect
+  RequiredRole role = RequiredRole::any;  ///< other than any: ROLE is asked, last of all
 };
 
 class Handshake {
@@ -46,7 +50,17 @@ class Handshake {
   const std::string& availability_zone() const noexcept { return availability_zone_; }
 
  private:
-  enum class Step : std::uint8_t { hello, auth, set_name, set_info, select, readonly, capa, my_id };
+  enum class Step : std::uint8_t {
+    hello,
+    auth,
+    set_name,
+    set_info,
+    select,
+    readonly,
+    capa,
+    my_id,
+    role
+  };
 
   void begin(bool with_hello);
   void say(Step step, std::initializer_list<std::string_view> words);
@@ -54,6 +68,7 @@ class Handshake {
   State judge(Step step, const Reply& reply);
   State judge_hello(const Reply& reply);
   State judge_node_id(const Reply& reply);
+  State judge_role(const Reply& reply);
   State fail(ErrorCode code, std::string text, const Reply& reply);
 
   HandshakeSettings settings_;

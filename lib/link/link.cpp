@@ -203,6 +203,7 @@ void Link::become_ready() {
   note_round_trip(loop_.now() - std::exchange(asked_at_, TimePoint()));
   node_id_ = handshake_->node_id();
   zone_ = handshake_->availability_zone();
+  protocol_ = handshake_->protocol();
   handshake_.reset();
   failures_ = 0;
   last_progress_ = last_received_ = loop_.now();

@@ -99,6 +99,8 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   std::size_t calls() const noexcept { return unsent_count_ + in_flight_.size(); }
   const std::string& node_id() const noexcept { return node_id_; }
   const std::string& availability_zone() const noexcept { return zone_; }
+  /// Of RESP, as the handshake of the last connection settled it.
+  int protocol() const noexcept { return protocol_; }
   /// The last connects failed, and none has succeeded since.
   bool failing() const noexcept { return failures_ > 0; }
   /// Smoothed time from question to answer, from the handshake and from PING on a silent
@@ -189,6 +191,7 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   std::chrono::microseconds round_trip_{0};
   std::string node_id_;
   std::string zone_;
+  int protocol_ = 0;
 };
 
 }  // namespace slotwise::link

@@ -9,6 +9,9 @@
 #include "resp/encoder.hpp"
 #include "routing/batch.hpp"
 #include "routing/fan_out.hpp"
+#include "routing/map_keeper.hpp"
+#include "routing/sentinel_keeper.hpp"
+#include "routing/single_keeper.hpp"
 #include "routing/words.hpp"
 
 namespace slotwise::routing {
@@ -16,22 +19,35 @@ namespace slotwise::routing {
 using topology::ErrorKind;
 using topology::RefreshReason;
 
+namespace {
+
+/// The one place that knows the three of them.
+std::unique_ptr<TopologyKeeper> make_keeper(const Surroundings& around, NodeSet& nodes,
+                                            SlotTable& table, KeeperEvents& events) {
+  switch (around.config.mode) {
+    case Mode::single:
+      return std::make_unique<SingleKeeper>(around, nodes, table, events);
+    case Mode::sentinel:
+      return std::make_unique<SentinelKeeper>(around, nodes, table, events);
+    case Mode::cluster:
+      break;
+  }
+  return std::make_unique<MapKeeper>(around, nodes, table, events);
+}
+
+}  // namespace
+
 Dispatcher::Dispatcher(const Surroundings& surroundings, StartListener& listener)
     : around_(surroundings),
       listener_(listener),
       nodes_(around_, *this),
-      keeper_(around_, nodes_, table_, *this),
+      keeper_(make_keeper(around_, nodes_, table_, *this)),
       budget_(around_.config.max_retries_per_second) {}
 
 Dispatcher::~Dispatcher() = default;
 
 void Dispatcher::begin() {
-  if (around_.config.mode == Mode::single) {
-    keeper_.use_single_server();
-    keeper_.any_primary()->connect();
-  } else {
-    keeper_.start();
-  }
+  keeper_->start();
 }
 
 // --- sending ---------------------------------------------------------------------------------
@@ -51,12 +67,9 @@ void Dispatcher::dispatch(Request& request) {
   Node* node = choose(request);
   if (node == nullptr) {
     Trouble& t = trouble_of(request);
-    const std::string what = request.target == Target::slot
-                                 ? "slot " + std::to_string(request.slot) + " is not covered"
-                                 : "no primary is known";
-    t.last = Error(ErrorCode::slot_not_covered,
-                   overall_outcome(Outcome::not_sent, request.may_have_run), what);
-    keeper_.trigger(RefreshReason::uncovered);
+    const Error why = keeper_->why_nobody(request.target == Target::slot, request.slot);
+    t.last = why.with_outcome(overall_outcome(Outcome::not_sent, request.may_have_run));
+    keeper_->trigger(RefreshReason::uncovered);
     return wait(request, true, true);
   }
   ++request.attempts;
@@ -73,32 +86,43 @@ Node* Dispatcher::choose(Request& request) {
   const bool after_replica = std::exchange(request.on_replica, false);
   if (request.next_node != nullptr) return std::exchange(request.next_node, nullptr);
   request.prefix = request.wants_ping ? link::Call::Prefix::ping : link::Call::Prefix::none;
+  if (!after_replica && may_read_elsewhere(request)) {
+    if (Node* replica = choose_reader(request)) {
+      request.on_replica = true;
+      return replica;
+    }
+  }
   switch (request.target) {
     case Target::slot:
-      if (request.read_from != ReadFrom::primary && !after_replica) {
-        if (Node* replica = choose_reader(request)) {
-          request.on_replica = true;
-          return replica;
-        }
-      }
       return table_.get(request.slot);
     case Target::any_primary:
-      return keeper_.any_primary();
+      return keeper_->any_primary();
     case Target::fixed_node:
       return request.fixed_node;
   }
   return nullptr;
 }
 
+/// In a cluster a command without a key is about a node, so it stays with the primary.
+bool Dispatcher::may_read_elsewhere(const Request& request) const noexcept {
+  if (request.read_from == ReadFrom::primary) return false;
+  return request.target == Target::slot ||
+         (request.target == Target::any_primary && around_.config.mode == Mode::sentinel);
+}
+
 /// The replica that the read goes to; null: the primary.
 Node* Dispatcher::choose_reader(const Request& request) {
-  ShardNodes* shard = keeper_.shard_of(request.slot);
+  ShardNodes* shard = keeper_->shard_of(request.slot);
   if (shard == nullptr || shard->nodes.size() < 2) return nullptr;
   const std::string& zone = around_.config.availability_zone;
   candidates_.clear();
   for (Node* node : shard->nodes) {
     const bool primary = candidates_.empty();
     ReadCandidate c;
+    if (node == nullptr) {  // no primary at present
+      candidates_.push_back(c);
+      continue;
+    }
     c.usable = primary ? !node->failing() : node->reader_usable();
     c.same_zone = !zone.empty() && node->availability_zone() == zone;
     c.round_trip = node->round_trip();
@@ -165,14 +189,13 @@ void Dispatcher::on_expired(Node& node, Request& request, bool sent) {
   trouble_of(request);  // so that the error tells the path
   request.node = &node;
   // Silence counts as a failure of the node: a fresh map may know better already.
-  if (sent && !request.blocking) keeper_.node_failed(node, RefreshReason::node_lost);
+  if (sent && !request.blocking) keeper_->node_failed(node, RefreshReason::node_lost);
   expire(request);
 }
 
 void Dispatcher::on_up(Node& node) {
-  keeper_.node_ok(node);
-  // A single server is usable when it is connected, a cluster when its map is there.
-  if (!told_usable_ && keeper_.has_view()) {
+  keeper_->node_up(node);
+  if (!told_usable_ && keeper_->has_view()) {
     told_usable_ = true;
     listener_.on_usable();
   }
@@ -180,13 +203,7 @@ void Dispatcher::on_up(Node& node) {
 
 void Dispatcher::on_down(Node& node, const Error& error, bool /*was_ready*/) {
   if (closed_ || node.retired() || error.code() == ErrorCode::cancelled) return;
-  const bool wrong = error.code() == ErrorCode::wrong_node;
-  keeper_.node_failed(node, wrong ? RefreshReason::wrong_node : RefreshReason::node_lost);
-  if (told_usable_ || around_.config.mode == Mode::cluster) return;
-  const bool hopeless =
-      error.code() == ErrorCode::auth_failed || error.code() == ErrorCode::invalid_argument;
-  listener_.on_start_problem(error.with_node(node.name()), hopeless);
-  if (!hopeless) node.connect();
+  keeper_->node_down(node, error);
 }
 
 // --- decisions carried out -------------------------------------------------------------------
@@ -209,12 +226,12 @@ void Dispatcher::react(Node& node, const Verdict& verdict, const Error& error) {
                          "the node is not the primary any more: " + std::string(error.message())));
   }
   if (verdict.node_failed) {
-    keeper_.node_failed(node, error.code() == ErrorCode::wrong_node ? RefreshReason::wrong_node
-                                                                    : RefreshReason::node_lost);
+    keeper_->node_failed(node, error.code() == ErrorCode::wrong_node ? RefreshReason::wrong_node
+                                                                     : RefreshReason::node_lost);
   } else if (verdict.refresh && !verdict.patch_map) {
-    keeper_.trigger(verdict.code == ErrorCode::read_only      ? RefreshReason::read_only
-                    : verdict.code == ErrorCode::cluster_down ? RefreshReason::cluster_down
-                                                              : RefreshReason::moved);
+    keeper_->trigger(verdict.code == ErrorCode::read_only      ? RefreshReason::read_only
+                     : verdict.code == ErrorCode::cluster_down ? RefreshReason::cluster_down
+                                                               : RefreshReason::moved);
   }
 }
 
@@ -228,7 +245,7 @@ Node* Dispatcher::follow(Request& request, const Verdict& verdict,
     around_.observer.tell(Event::Kind::redirected, answered.name(),
                           (verdict.asking ? "ASK to " : "MOVED to ") + target.to_string());
   }
-  return verdict.patch_map ? &keeper_.moved(error.slot, target) : &keeper_.at(target);
+  return verdict.patch_map ? &keeper_->moved(error.slot, target) : &keeper_->at(target);
 }
 
 void Dispatcher::carry_out(Request& request, const Verdict& verdict, Error error, Node* follow_to) {
@@ -313,7 +330,7 @@ void Dispatcher::wait_with(Request& request, Request& first) {
 }
 
 void Dispatcher::on_map_changed() {
-  if (!told_usable_ && keeper_.has_view()) {
+  if (!told_usable_ && keeper_->has_view()) {
     told_usable_ = true;
     listener_.on_usable();
   }
@@ -343,7 +360,7 @@ void Dispatcher::send_elsewhere(Node& node, link::Call* calls) {
 void Dispatcher::on_stalled(Node& node) {
   // A stopped process still accepts connections: without this nobody would ask who took over until
   // the connect has failed.
-  if (!closed_ && !node.retired()) keeper_.trigger(RefreshReason::node_lost);
+  if (!closed_ && !node.retired()) keeper_->trigger(RefreshReason::node_lost);
   send_elsewhere(node, node.take_stalled_reads());  // to the primary
 }
 
@@ -352,7 +369,7 @@ void Dispatcher::on_auth_refused(Node& node, const Error& error) {
   around_.observer.tell(Event::Kind::auth_refused, node.name(), std::string(error.message()));
 }
 
-void Dispatcher::on_first_view_failed(const Error& error, bool hopeless) {
+void Dispatcher::on_start_problem(const Error& error, bool hopeless) {
   listener_.on_start_problem(error, hopeless);
 }
 
@@ -441,7 +458,7 @@ void Dispatcher::reauthenticate() {
 
 void Dispatcher::close() {
   closed_ = true;
-  keeper_.stop();
+  keeper_->stop();
   const Error why(ErrorCode::cancelled, Outcome::unknown, "the client was closed");
   for (std::size_t i = 0; i < nodes_.all().size(); ++i)
     nodes_.all()[i]->close_all(why);

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -21,13 +22,13 @@
 #include <slotwise/error.hpp>
 
 #include "base/random.hpp"
-#include "routing/map_keeper.hpp"
 #include "routing/node.hpp"
 #include "routing/node_set.hpp"
 #include "routing/replica_choice.hpp"
 #include "routing/request.hpp"
 #include "routing/retry_budget.hpp"
 #include "routing/slot_table.hpp"
+#include "routing/topology_keeper.hpp"
 #include "routing/trouble.hpp"
 #include "routing/verdict.hpp"
 
@@ -37,7 +38,7 @@ namespace slotwise::routing {
 class StartListener {
  public:
   virtual void on_usable() = 0;
-  /// A node gave its view (cluster): see MapKeeperEvents.
+  /// See KeeperEvents.
   virtual void on_view(std::uint64_t question) = 0;
   virtual void on_start_problem(const Error& error, bool hopeless) = 0;
 
@@ -45,7 +46,7 @@ class StartListener {
   ~StartListener() = default;
 };
 
-class Dispatcher final : private NodeEvents, private MapKeeperEvents {
+class Dispatcher final : private NodeEvents, private KeeperEvents {
  public:
   Dispatcher(const Surroundings& surroundings, StartListener& listener);
   ~Dispatcher();
@@ -76,7 +77,7 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   /// Any thread: who owns the slot.
   Node* node_for(std::uint16_t slot) const noexcept { return table_.get(slot); }
 
-  MapKeeper& keeper() noexcept { return keeper_; }
+  TopologyKeeper& keeper() noexcept { return *keeper_; }
   NodeSet& nodes() noexcept { return nodes_; }
   const Surroundings& surroundings() const noexcept { return around_; }
 
@@ -100,12 +101,13 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   void on_view(std::uint64_t question) override { listener_.on_view(question); }
   void on_map_changed() override;
   void on_node_changed(Node& node) override;
-  void on_first_view_failed(const Error& error, bool hopeless) override;
+  void on_start_problem(const Error& error, bool hopeless) override;
   void on_stalled(Node& node) override;
   void on_auth_refused(Node& node, const Error& error) override;
 
   void judge_error(Node& node, Request& request, const Reply& reply);
   Node* choose(Request& request);
+  bool may_read_elsewhere(const Request& request) const noexcept;
   Node* choose_reader(const Request& request);
   Facts facts_of(const Request& request) const;
   bool has_fresh_credentials(Request& request, const Node& node);
@@ -128,11 +130,11 @@ class Dispatcher final : private NodeEvents, private MapKeeperEvents {
   StartListener& listener_;
   SlotTable table_;
   NodeSet nodes_;
-  MapKeeper keeper_;
+  const std::unique_ptr<TopologyKeeper> keeper_;
   WaitingRoom waiting_;
   WaitingRoom throttled_;  // due, but the retry budget is spent
   RetryBudget budget_;
-  TokenBucket unowned_share_;  // of calls that never found a node
+  TokenBucket unowned_share_;              // of calls that never found a node
   std::vector<ReadCandidate> candidates_;  // of the choice at hand
   bool closed_ = false;
   bool told_usable_ = false;

@@ -51,7 +51,7 @@ struct MapKeeper::Question {
 };
 
 MapKeeper::MapKeeper(const Surroundings& surroundings, NodeSet& nodes, SlotTable& table,
-                     MapKeeperEvents& events)
+                     KeeperEvents& events)
     : around_(surroundings),
       nodes_(nodes),
       table_(table),
@@ -60,14 +60,6 @@ MapKeeper::MapKeeper(const Surroundings& surroundings, NodeSet& nodes, SlotTable
               base::Random(base::random_seed())) {}
 
 MapKeeper::~MapKeeper() = default;
-
-void MapKeeper::use_single_server() {
-  single_ = &nodes_.at(around_.config.endpoints.front(), map());
-  for (int slot = 0; slot < slot_count; ++slot) {
-    table_.set(static_cast<std::uint16_t>(slot), single_);
-  }
-  usable_ = true;
-}
 
 void MapKeeper::stop() {
   stopped_ = true;
@@ -79,7 +71,7 @@ void MapKeeper::stop() {
 
 void MapKeeper::step() {
   answered_.clear();
-  if (stopped_ || single_ != nullptr) return;
+  if (stopped_) return;
   const topology::RefreshDecision decision = policy_.poll(around_.loop.now());
   for (const topology::RefreshTarget& target : decision.ask)
     ask(target);
@@ -201,7 +193,7 @@ void MapKeeper::note_problem(const topology::RefreshTarget& target, topology::Vi
     if (!first || is_hopeless(why)) first = why;
   }
   text.pop_back();
-  events_.on_first_view_failed(first->with_message(std::move(text)), hopeless);
+  events_.on_start_problem(first->with_message(std::move(text)), hopeless);
 }
 
 // --- believing -------------------------------------------------------------------------------
@@ -282,7 +274,7 @@ void MapKeeper::look_again() {
 // --- what the dispatcher reports ---------------------------------------------------------------
 
 void MapKeeper::trigger(topology::RefreshReason reason, Node* preferred) {
-  if (single_ != nullptr || stopped_) return;
+  if (stopped_) return;
   std::optional<topology::RefreshTarget> target;
   if (preferred != nullptr) {
     target = topology::RefreshTarget{preferred->identity().handle, preferred->identity().endpoint};
@@ -304,7 +296,7 @@ Node& MapKeeper::at(const Endpoint& endpoint) {
 }
 
 void MapKeeper::node_failed(Node& node, topology::RefreshReason reason) {
-  if (single_ != nullptr || stopped_) return;
+  if (stopped_) return;
   if (node.identity().handle != topology::no_node) {
     map_.node_failed(node.identity().handle);
     policy_.node_failed(node.identity().handle, around_.loop.now());
@@ -313,7 +305,12 @@ void MapKeeper::node_failed(Node& node, topology::RefreshReason reason) {
   trigger(reason);
 }
 
-void MapKeeper::node_ok(Node& node) {
+void MapKeeper::node_down(Node& node, const Error& error) {
+  node_failed(node, error.code() == ErrorCode::wrong_node ? topology::RefreshReason::wrong_node
+                                                          : topology::RefreshReason::node_lost);
+}
+
+void MapKeeper::node_up(Node& node) {
   if (node.identity().handle == topology::no_node) return;
   map_.node_ok(node.identity().handle);
   policy_.set_connected(node.identity().handle, true);
@@ -322,24 +319,18 @@ void MapKeeper::node_ok(Node& node) {
 // --- reading ---------------------------------------------------------------------------------
 
 TopologyInfo MapKeeper::info() const {
-  if (single_ == nullptr) {
-    TopologyInfo info = map().info();
-    info.mode = Mode::cluster;
-    return info;
-  }
-  TopologyInfo info;
-  info.mode = around_.config.mode;
-  TopologyInfo::Node node;
-  node.endpoint = single_->name();
-  node.healthy = single_->connected();
-  node.slots.push_back({0, slot_count - 1});
-  info.nodes.push_back(std::move(node));
-  info.covered_slots = slot_count;
+  TopologyInfo info = map().info();
+  info.mode = Mode::cluster;
   return info;
 }
 
+Error MapKeeper::why_nobody(bool has_slot, std::uint16_t slot) const {
+  return Error(
+      ErrorCode::slot_not_covered, Outcome::not_sent,
+      has_slot ? "slot " + std::to_string(slot) + " is not covered" : "no primary is known");
+}
+
 Node* MapKeeper::any_primary() {
-  if (single_ != nullptr) return single_;
   const auto& shards = map().shards();
   // A primary that is connected is preferred to one that may be dead.
   Node* fallback = nullptr;
@@ -354,7 +345,6 @@ Node* MapKeeper::any_primary() {
 }
 
 std::vector<std::uint16_t> MapKeeper::slot_of_each_shard() const {
-  if (single_ != nullptr) return {0};
   std::vector<std::uint16_t> found;
   std::vector<bool> seen(map().shards().size());
   for (int slot = 0; slot < slot_count; ++slot) {
@@ -367,7 +357,6 @@ std::vector<std::uint16_t> MapKeeper::slot_of_each_shard() const {
 }
 
 ShardNodes* MapKeeper::shard_of(std::uint16_t slot) noexcept {
-  if (single_ != nullptr) return nullptr;
   const std::uint16_t shard = map().slots()[slot];
   return shard == topology::no_shard ? nullptr : &shards_[shard];
 }

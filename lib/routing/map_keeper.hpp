@@ -18,70 +18,43 @@
 #include "net/timer.hpp"
 #include "routing/node_set.hpp"
 #include "routing/slot_table.hpp"
+#include "routing/topology_keeper.hpp"
 #include "topology/refresh_policy.hpp"
 #include "topology/slot_map.hpp"
 #include "topology/view_parser.hpp"
 
 namespace slotwise::routing {
 
-class MapKeeperEvents {
- public:
-  /// A node gave a full view, whether or not it changed anything, in answer to that question.
-  virtual void on_view(std::uint64_t question) = 0;
-  /// A new map is in use. Calls that wait for one can go on.
-  virtual void on_map_changed() = 0;
-  /// A node that is not primary any more, or lost slots: what was not sent yet goes elsewhere.
-  virtual void on_node_changed(Node& node) = 0;
-  /// The answer to every question of one round is known; `error` if there is still no view.
-  virtual void on_first_view_failed(const Error& error, bool hopeless) = 0;
-
- protected:
-  ~MapKeeperEvents() = default;
-};
-
-/// Who can answer reads of a shard.
-struct ShardNodes {
-  std::vector<Node*> nodes;  ///< the primary first, then the replicas that serve
-  std::uint32_t turn = 0;    ///< counts the reads
-};
-
-class MapKeeper {
+class MapKeeper final : public TopologyKeeper {
  public:
   MapKeeper(const Surroundings& surroundings, NodeSet& nodes, SlotTable& table,
-            MapKeeperEvents& events);
-  ~MapKeeper();
+            KeeperEvents& events);
+  ~MapKeeper() override;
 
-  /// Single server: the one endpoint is the whole map.
-  void use_single_server();
-  void start() { step(); }
+  void start() override { step(); }
+  void stop() override;
+  bool has_view() const noexcept override { return usable_; }
+  void trigger(topology::RefreshReason reason) override { trigger(reason, nullptr); }
+  Node& moved(std::uint16_t slot, const Endpoint& endpoint) override;
+  Node& at(const Endpoint& endpoint) override;
+  void node_failed(Node& node, topology::RefreshReason reason) override;
+  void node_down(Node& node, const Error& error) override;
+  void node_up(Node& node) override;
+  Error why_nobody(bool has_slot, std::uint16_t slot) const override;
+  Node* any_primary() override;
+  std::vector<std::uint16_t> slot_of_each_shard() const override;
+  ShardNodes* shard_of(std::uint16_t slot) noexcept override;
+  std::vector<Node*> replicas() const override;
+  TopologyInfo info() const override;
+  std::uint64_t next_question() const noexcept override { return next_question_; }
 
-  void trigger(topology::RefreshReason reason, Node* preferred = nullptr);
-  /// MOVED: the slot belongs to that endpoint. The node to send to.
-  Node& moved(std::uint16_t slot, const Endpoint& endpoint);
-  /// The node of an ASK or REDIRECT; the map is not touched.
-  Node& at(const Endpoint& endpoint);
-  void node_failed(Node& node, topology::RefreshReason reason);
-  void node_ok(Node& node);
-
-  /// Questions have numbers, from 1 on; this is the next one's.
-  std::uint64_t next_question() const noexcept { return next_question_; }
   const topology::TopologyMap& map() const noexcept { return *map_.current(); }
-  TopologyInfo info() const;
-  bool has_view() const noexcept { return usable_; }
-  /// The primary of any shard, in turn; null if there is none.
-  Node* any_primary();
-  /// One slot of each shard, for commands to all shards.
-  std::vector<std::uint16_t> slot_of_each_shard() const;
-  /// Null if the slot has no owner. Valid until the map changes.
-  ShardNodes* shard_of(std::uint16_t slot) noexcept;
-  /// Replicas of the map.
-  std::vector<Node*> replicas() const;
-  void stop();
 
  private:
   struct Question;
   friend struct Question;
 
+  void trigger(topology::RefreshReason reason, Node* preferred);
   void step();
   void ask(const topology::RefreshTarget& target);
   void answered(Question& question);
@@ -96,7 +69,7 @@ class MapKeeper {
   const Surroundings& around_;
   NodeSet& nodes_;
   SlotTable& table_;
-  MapKeeperEvents& events_;
+  KeeperEvents& events_;
   topology::SlotMap map_;
   topology::RefreshPolicy policy_;
   net::Timer timer_ = net::Timer::calling<&MapKeeper::step>(this);
@@ -107,7 +80,6 @@ class MapKeeper {
   std::vector<ShardNodes> shards_;                   // as map().shards()
   std::size_t next_primary_ = 0;
   std::uint64_t next_question_ = 1;
-  Node* single_ = nullptr;
   bool usable_ = false;
   bool stopped_ = false;
 };

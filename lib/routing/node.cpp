@@ -57,7 +57,13 @@ link::LinkSettings Node::link_settings(const link::Link& link) {
   s.handshake.database = config.database;
   s.handshake.ask_node_id = config.mode == Mode::cluster;
   s.handshake.expected_node_id = identity_.id;
-  s.handshake.readonly = &link == reader_.get();
+  const bool reads = &link == reader_.get();
+  s.handshake.readonly = reads && config.mode == Mode::cluster;
+  if (config.mode == Mode::sentinel) {
+    s.handshake.role = reads               ? link::RequiredRole::replica
+                       : identity_.primary ? link::RequiredRole::primary
+                                           : link::RequiredRole::any;
+  }
   s.handshake.announce_redirect = config.mode == Mode::single;
   s.limits.max_depth = config.max_reply_depth;
   s.limits.max_bulk_bytes = config.max_reply_bytes;

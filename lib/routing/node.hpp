@@ -51,7 +51,8 @@ struct Surroundings {
   net::Resolver& resolver;
   const Config& config;
   observe::Observer& observer;
-  std::shared_ptr<net::TlsContext> tls;  // null: plain
+  std::shared_ptr<net::TlsContext> tls;           // of the data servers; null: plain
+  std::shared_ptr<net::TlsContext> sentinel_tls;  // null: plain
 };
 
 struct NodeIdentity {
@@ -61,7 +62,7 @@ struct NodeIdentity {
   std::string announced_ip;  // may be empty
   std::string hostname;      // may be empty
   std::string zone;          // may be empty
-  bool primary = true;
+  bool primary = true;       // with sentinels: each of its connections must hear so in ROLE
 };
 
 class Node final : public link::LinkSettingsSource, public link::LinkOwner {

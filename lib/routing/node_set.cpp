@@ -35,9 +35,14 @@ Node& NodeSet::at(const Endpoint& endpoint, const topology::TopologyMap& map) {
   if (const topology::MapNode* known = map.find_by_endpoint(endpoint)) {
     if (Node* node = find(known->handle)) return *node;
   }
+  return at(endpoint);
+}
+
+Node& NodeSet::at(const Endpoint& endpoint, bool primary) {
   Node*& visitor = visitors_[base::endpoint_key(endpoint)];
   NodeIdentity identity;
   identity.endpoint = endpoint;
+  identity.primary = primary;
   if (visitor == nullptr) {
     visitor = &add(std::move(identity));
   } else if (visitor->retired()) {

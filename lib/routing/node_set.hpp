@@ -27,6 +27,9 @@ class NodeSet {
   Node* find(topology::NodeHandle handle) const noexcept;
   /// A node of `map` that answers to the endpoint, else a visitor (made if there is none).
   Node& at(const Endpoint& endpoint, const topology::TopologyMap& map);
+  /// Where there is no map: the one node of that endpoint. `primary`: what it is taken for if it is
+  /// new, or comes back.
+  Node& at(const Endpoint& endpoint, bool primary = true);
   /// Makes the set fit the map: adds, adopts, updates and retires.
   void apply(const topology::TopologyMap& map);
   /// Visitors are not needed any more (they come back to life when they are asked for).

@@ -22,6 +22,13 @@ Verdict wait_and_retry(ErrorCode code) {
   return v;
 }
 
+/// A replica answers to what only a primary may do.
+Verdict judge_demoted() {
+  Verdict v = wait_and_retry(ErrorCode::read_only);
+  v.refresh = v.close_node = true;
+  return v;
+}
+
 Verdict judge_moved(const ServerError& error, const Facts& facts) {
   // A redirect about another slot is not about this command: data for the caller.
   if (facts.target != Target::slot || error.slot != facts.slot) return deliver(ErrorCode::server);
@@ -84,11 +91,13 @@ Verdict judge_reply(const ServerError& error, std::string_view text, const Facts
       return anywhere ? judge_ask(error, facts) : deliver(ErrorCode::server);
     case ErrorKind::redirect: {
       if (!anywhere || facts.mode == Mode::cluster) return deliver(ErrorCode::server);
+      // Who the primary is only the sentinels say.
+      if (facts.mode == Mode::sentinel) return judge_demoted();
       Verdict v;
       v.code = ErrorCode::too_many_redirects;
       if (facts.redirects >= facts.max_redirects) return v;
       v.action = Action::follow;
-      v.refresh = true;
+      v.patch_map = true;
       v.pause = facts.redirects >= unpaused_redirects;
       return v;
     }
@@ -117,9 +126,7 @@ Verdict judge_reply(const ServerError& error, std::string_view text, const Facts
     }
     case ErrorKind::read_only: {
       if (!anywhere) return deliver(ErrorCode::read_only);
-      Verdict v = wait_and_retry(ErrorCode::read_only);
-      v.refresh = v.close_node = true;
-      return v;
+      return judge_demoted();
     }
     case ErrorKind::no_script: {
       Verdict v = deliver(ErrorCode::server);
