@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -95,8 +96,33 @@ std::string with_fault(const kit::LabNode& node) {
   return node.fault.empty() ? proxy : fmt::format("{} ({})", proxy, node.fault);
 }
 
+/// A server that says it is a primary while most sentinels follow another one, such as one that
+/// came back.
+void mark_old_primaries(std::vector<kit::LabNode>& nodes) {
+  std::map<std::string, std::size_t> votes;
+  std::size_t sentinels = 0;
+  for (const auto& node : nodes) {
+    if (node.role != "sentinel" || node.follows.empty()) continue;
+    ++votes[node.follows];
+    ++sentinels;
+  }
+  for (auto& node : nodes) {
+    if (node.role != "primary" || votes[node.name] * 2 >= sentinels || !node.trouble.empty())
+      continue;
+    node.trouble = "not the sentinels' primary";
+  }
+}
+
+std::vector<kit::LabNode> nodes_of(const kit::Lab& lab) {
+  std::vector<kit::LabNode> nodes = lab.status();
+  mark_old_primaries(nodes);
+  return nodes;
+}
+
 std::string status_text(const kit::Lab& lab) {
-  const std::vector<kit::LabNode> nodes = lab.status();
+  const std::vector<kit::LabNode> nodes = nodes_of(lab);
+  const bool slots =
+      std::none_of(nodes.begin(), nodes.end(), [](const auto& n) { return n.role == "sentinel"; });
   const bool names =
       std::any_of(nodes.begin(), nodes.end(), [](const auto& n) { return !n.hostname.empty(); });
   const bool records =
@@ -109,8 +135,10 @@ std::string status_text(const kit::Lab& lab) {
   if (proxies) columns.push_back({"PROXY"});
   for (const char* title : {"PID", "STATE", "ROLE", "FOLLOWS"})
     columns.push_back({title});
-  columns.push_back({"COUNT", Align::right});
-  columns.push_back({"SLOTS"});
+  if (slots) {
+    columns.push_back({"COUNT", Align::right});
+    columns.push_back({"SLOTS"});
+  }
   columns.push_back({"TROUBLE"});
   Table table(columns);
   for (const auto& node : nodes) {
@@ -120,8 +148,11 @@ std::string status_text(const kit::Lab& lab) {
     if (proxies) cells.push_back(with_fault(node));
     cells.push_back(node.pid > 0 ? std::to_string(node.pid) : "-");
     cells.insert(cells.end(), {node.state, node.role, node.follows});
-    cells.push_back(node.slot_total > 0 ? std::to_string(node.slot_total) : "");
-    cells.insert(cells.end(), {node.slots, node.trouble});
+    if (slots) {
+      cells.push_back(node.slot_total > 0 ? std::to_string(node.slot_total) : "");
+      cells.push_back(node.slots);
+    }
+    cells.push_back(node.trouble);
     table.add(std::move(cells));
   }
   return fmt::format("{}\n{}\n\n{}", lab.description(), lab.uri(), table.to_string());
@@ -129,7 +160,7 @@ std::string status_text(const kit::Lab& lab) {
 
 std::string status_json(const kit::Lab& lab) {
   auto nodes = nlohmann::ordered_json::array();
-  for (const auto& node : lab.status()) {
+  for (const auto& node : nodes_of(lab)) {
     nodes.push_back({{"name", node.name},
                      {"address", node.address.to_string()},
                      {"hostname", node.hostname},
@@ -243,7 +274,9 @@ void add_node_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArgum
                             [](kit::Lab& open, const LabArguments& args) {
                               open.kill(args.node, signal_of(args.signal));
                             });
-  kill.add_option("NODE", a->node, "Name (n1), id or address")->required()->type_name("NODE");
+  kill.add_option("NODE", a->node, "Name (n1, s1, w1), id or address")
+      ->required()
+      ->type_name("NODE");
   kill.add_option("--signal", a->signal, "KILL, TERM, STOP, CONT ...")->type_name("NAME");
 
   CLI::App& restart =
@@ -256,7 +289,9 @@ void add_node_work(CLI::App& lab, Action& action, const std::shared_ptr<LabArgum
                                                                  : address_of(args.address));
                  }
                });
-  restart.add_option("NODE", a->node, "Name (n1), id or address")->required()->type_name("NODE");
+  restart.add_option("NODE", a->node, "Name (n1, s1, w1), id or address")
+      ->required()
+      ->type_name("NODE");
   restart.add_option("--address", a->address, "IP:PORT, or \"new\" for one that is free")
       ->type_name("A");
 
@@ -318,7 +353,8 @@ void add_lab(CLI::App& app, Action& action) {
   CLI::App* lab = app.add_subcommand("lab", "Start real servers and make things happen to them");
   lab->require_subcommand(1);
   lab->footer(
-      "slotwise lab COMMAND --help says more. A node is named n1, n2 ... as 'status' shows.");
+      "slotwise lab COMMAND --help says more. A node is named n1, n2 ... as 'status' shows; with\n"
+      "sentinels, servers are s1, s2 ... and sentinels w1, w2 ...");
   auto arguments = std::make_shared<LabArguments>();
   add_up(*lab, action);
   CLI::App& status =

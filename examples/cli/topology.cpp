@@ -91,82 +91,105 @@ std::vector<const Node*> in_order(const TopologyInfo& topology) {
   return out;
 }
 
-std::string text_of(const TopologyInfo& topology) {
+bool has_ids(const TopologyInfo& topology) {
+  return std::any_of(topology.nodes.begin(), topology.nodes.end(),
+                     [](const Node& n) { return !n.id.empty(); });
+}
+
+std::string head_of(const TopologyInfo& topology, const std::string& primary_name) {
+  const std::size_t nodes = topology.nodes.size();
+  std::string head =
+      fmt::format("{}, {} node{}", name_of(topology.mode), nodes, nodes == 1 ? "" : "s");
+  if (topology.mode == Mode::sentinel) head += fmt::format(", primary \"{}\"", primary_name);
+  if (topology.mode != Mode::cluster) return head;
+  const auto shards = std::count_if(topology.nodes.begin(), topology.nodes.end(),
+                                    [](const Node& n) { return n.primary && !n.slots.empty(); });
+  return head + fmt::format(", {} shards, {} of {} slots served", shards,
+                            grouped(static_cast<std::uint64_t>(topology.covered_slots)),
+                            grouped(slot_count));
+}
+
+std::string text_of(const TopologyInfo& topology, const std::string& primary_name) {
   const bool cluster = topology.mode == Mode::cluster;
+  const bool ids = has_ids(topology);
   const bool names = std::any_of(topology.nodes.begin(), topology.nodes.end(), [](const Node& n) {
     return !n.announced_ip.empty() && !n.endpoint.starts_with(n.announced_ip);
   });
   std::vector<Column> columns{{"ROLE"}, {"NODE"}};
   if (names) columns.push_back({"IP"});
-  columns.push_back({"ID"});
-  if (cluster) {
-    columns.push_back({"COUNT", Align::right});
-    columns.push_back({"EPOCH", Align::right});
-  }
+  if (ids) columns.push_back({"ID"});
+  if (cluster) columns.push_back({"COUNT", Align::right});
+  const bool epochs = std::any_of(topology.nodes.begin(), topology.nodes.end(),
+                                  [](const Node& n) { return n.config_epoch > 0; });
+  if (cluster || epochs) columns.push_back({"EPOCH", Align::right});
   columns.push_back({"STATE"});
   if (cluster) columns.push_back({"SLOTS"});
 
   Table table(columns);
-  std::size_t shards = 0;
   for (const Node* node : in_order(topology)) {
-    if (node->primary && !node->slots.empty()) ++shards;
     std::vector<std::string> cells{node->primary ? "primary" : "  replica", node->endpoint};
     if (names) cells.push_back(node->announced_ip);
-    cells.push_back(node->id.substr(0, id_shown));
-    if (cluster) {
-      cells.push_back(node->primary ? std::to_string(slot_total(*node)) : "");
+    if (ids) cells.push_back(node->id.substr(0, id_shown));
+    if (cluster) cells.push_back(node->primary ? std::to_string(slot_total(*node)) : "");
+    if (cluster || epochs) {
       cells.push_back(node->primary ? std::to_string(node->config_epoch) : "");
     }
     cells.emplace_back(node->healthy ? "ok" : "FAIL");
     if (cluster) cells.push_back(ranges_text(*node));
     table.add(std::move(cells));
   }
-  std::string head = fmt::format("{}, {} nodes", name_of(topology.mode), topology.nodes.size());
-  if (cluster) {
-    head += fmt::format(", {} shards, {} of {} slots served", shards,
-                        grouped(static_cast<std::uint64_t>(topology.covered_slots)),
-                        grouped(slot_count));
-  }
-  return head + "\n\n" + table.to_string();
+  return head_of(topology, primary_name) + "\n\n" + table.to_string();
 }
 
-std::string json_of(const TopologyInfo& topology) {
+std::string json_of(const TopologyInfo& topology, const std::string& primary_name) {
+  const bool cluster = topology.mode == Mode::cluster;
   auto nodes = nlohmann::ordered_json::array();
   for (const Node* node : in_order(topology)) {
     auto slots = nlohmann::ordered_json::array();
     for (const auto& range : node->slots)
       slots.push_back({range.first, range.last});
-    nodes.push_back({{"id", node->id},
-                     {"endpoint", node->endpoint},
-                     {"announced_ip", node->announced_ip},
-                     {"role", node->primary ? "primary" : "replica"},
-                     {"primary_id", node->primary_id},
-                     {"config_epoch", node->config_epoch},
-                     {"healthy", node->healthy},
-                     {"slot_count", slot_total(*node)},
-                     {"slots", slots}});
+    nlohmann::ordered_json one{{"id", node->id},
+                               {"endpoint", node->endpoint},
+                               {"announced_ip", node->announced_ip},
+                               {"role", node->primary ? "primary" : "replica"},
+                               {"primary_id", node->primary_id},
+                               {"config_epoch", node->config_epoch},
+                               {"healthy", node->healthy}};
+    if (cluster) {
+      one["slot_count"] = slot_total(*node);
+      one["slots"] = slots;
+    }
+    nodes.push_back(std::move(one));
   }
-  const nlohmann::ordered_json out{{"mode", name_of(topology.mode)},
-                                   {"covered_slots", topology.covered_slots},
-                                   {"nodes", nodes}};
+  nlohmann::ordered_json out{{"mode", name_of(topology.mode)}};
+  if (topology.mode == Mode::sentinel) out["primary_name"] = primary_name;
+  if (cluster) out["covered_slots"] = topology.covered_slots;
+  out["nodes"] = nodes;
   return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 int run_topology(const std::string& uri, bool json) {
-  const Client client = Client::connect(config_of(uri));
+  const Config config = config_of(uri);
+  const Client client = Client::connect(config);
   // The first answer lets the client start; the whole picture (replicas, epochs) comes with this.
   client.refresh().value();
   const TopologyInfo topology = client.topology();
-  Screen(STDOUT_FILENO).block(json ? json_of(topology) : text_of(topology));
+  Screen(STDOUT_FILENO)
+      .block(json ? json_of(topology, config.sentinel_name)
+                  : text_of(topology, config.sentinel_name));
   return exit_ok;
 }
 
 constexpr const char* footer =
-    "COUNT is the number of slots, EPOCH the config epoch: of two views of a slot the one with "
-    "the\n"
-    "higher epoch is right. --json gives one object: mode, covered_slots, and for each node id,\n"
-    "endpoint, announced_ip, role, primary_id, config_epoch, healthy, slot_count, slots [[first,\n"
-    "last], ...].";
+    "COUNT is the number of slots, EPOCH the config epoch: of two views the one with the higher "
+    "epoch\n"
+    "is right. With sentinels the nodes are the primary that they name and its replicas; the\n"
+    "sentinels themselves are not shown ('slotwise doctor' asks each of them).\n"
+    "\n"
+    "--json gives one object: mode, primary_name (its name at the sentinels), and for each node "
+    "id,\n"
+    "endpoint, announced_ip, role, primary_id, config_epoch, healthy; of a cluster also\n"
+    "covered_slots, and for each node slot_count and slots [[first, last], ...].";
 
 }  // namespace
 

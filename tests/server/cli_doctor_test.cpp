@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <slotwise/config.hpp>
+
 #include "kit/cluster.hpp"
 #include "kit/dns_responder.hpp"
 #include "kit/sentinel.hpp"
@@ -213,7 +215,12 @@ TEST_CASE("doctor: sentinels, all there, and then too few") {
   const std::string dead = watched.sentinel(1).address().to_string();
   watched.kill(watched.sentinel(1));
   watched.kill(watched.sentinel(2));
-  // The one that is left needs its down-after time to see it.
+  // Here it is seen at once ...
+  const Diagnosis at_once = doctor(watched.uri());
+  CHECK(at_once.status == 1);
+  CHECK(at_once.first("problem", "votes") ==
+        "Only 1 of 3 sentinels answers, and a failover needs 2 votes.");
+  // ... the one that is left needs its down-after time.
   Diagnosis few;
   kit::wait_until(
       [&] {
@@ -225,4 +232,47 @@ TEST_CASE("doctor: sentinels, all there, and then too few") {
   CHECK(contains(few.first("problem", "quorum"), "NOQUORUM"));
   CHECK(few.said("warning", "sentinels").size() == 2);
   CHECK(contains(few.first("warning", "sentinels"), dead));
+}
+
+TEST_CASE("doctor: sentinels with another password and other certificates than the servers") {
+  const kit::SentinelSet watched({.replicas = 1,
+                                  .sentinels = 3,
+                                  .user = "app",
+                                  .password = "data-secret",
+                                  .sentinel_password = "watch-secret",
+                                  .tls = true,
+                                  .sentinel_tls = true,
+                                  .sentinel_authority = true});
+  const Diagnosis good = doctor(watched.uri());
+  INFO(good.report.dump(1));
+  CHECK(good.report["problems"] == 0);
+  CHECK(contains(good.first("ok", "sentinels"), "3 sentinels answer"));
+  CHECK(good.said("ok", "replicas").size() == 1);
+  CHECK_FALSE(contains(good.report.dump(), "-secret"));
+
+  Config config = Config::parse(watched.uri());
+  const std::string endpoint = config.endpoints[0].to_string();
+  const std::string plain = "valkeys+sentinel://app:data-secret@" + endpoint +
+                            "/mymaster?ca=" + watched.ca()->ca_file().string();
+  const Diagnosis foreign = doctor(plain + "&sentinel_password=watch-secret");
+  CHECK(contains(foreign.first("problem", "sentinels"), "certificate"));
+  const Diagnosis wrong = doctor(
+      plain + "&sentinel_password=other&sentinel_ca=" + watched.sentinel_ca()->ca_file().string());
+  CHECK(contains(wrong.first("problem", "sentinels"), "WRONGPASS"));
+  CHECK_FALSE(contains(wrong.report.dump(), "-secret"));
+}
+
+TEST_CASE("doctor: a sentinel of the URI is enough to find the others") {
+  kit::SentinelSet watched({.replicas = 1, .sentinels = 3, .own_addresses = true});
+  const std::string first = watched.sentinel(0).address().to_string();
+  const std::string third = watched.sentinel(2).address().to_string();
+  const Diagnosis all = doctor("valkey+sentinel://" + first + "/mymaster");
+  CHECK(contains(all.first("ok", "sentinels"), "3 sentinels answer"));
+  CHECK(contains(all.first("warning", "seeds"), "one sentinel only"));
+  watched.kill(watched.sentinel(2));
+  const Diagnosis two = doctor("valkey+sentinel://" + first + "/mymaster");
+  CHECK(contains(two.first("warning", "sentinels"), third));
+  CHECK(contains(two.first("warning", "votes"), "2 of 3 sentinels answer"));
+  const Diagnosis unknown = doctor("valkey+sentinel://" + first + "/hismaster");
+  CHECK(contains(unknown.first("problem", "sentinels"), "no primary of the name \"hismaster\""));
 }

@@ -197,6 +197,26 @@ TEST_CASE("lab: sentinels watch one primary") {
   INFO(up.err);
   REQUIRE(up.status == 0);
   CHECK(up.out.starts_with("valkey+sentinel://"));
+  const CliResult table = lab.run({"status"});
+  CHECK(table.out.find("SLOTS") == std::string::npos);
+  auto status = lab.status();
+  CHECK(node(status, "s1")["role"] == "primary");
+  CHECK(node(status, "w3")["follows"] == "s1");
+  CHECK(lab.run({"migrate", "0-10", "s1"}).status == 1);
+
+  CHECK(lab.run({"failover"}).status == 0);
+  CHECK(node(lab.status(), "s2")["role"] == "primary");
+  CHECK(lab.run({"kill", "s1"}).status == 0);
+  CHECK(lab.run({"kill", "w1", "--signal", "stop"}).status == 0);
+  status = lab.status();
+  CHECK(node(status, "s1")["state"] == "down");
+  CHECK(node(status, "w1")["state"] == "stopped");
+  // It comes back as what it was, until the sentinels see it.
+  CHECK(lab.run({"restart", "s1"}).status == 0);
+  status = lab.status();
+  if (node(status, "s1")["role"] == "primary") {
+    CHECK(node(status, "s1")["trouble"] == "not the sentinels' primary");
+  }
   CHECK(lab.run({"down"}).status == 0);
   CHECK_FALSE(lab.anything_runs());
 }

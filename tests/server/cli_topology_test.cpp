@@ -41,6 +41,6 @@ TEST_CASE("topology: a single server") {
   const CliResult table =
       run_cli({"topology", "--uri", "valkey://" + server.address().to_string()});
   CHECK(table.status == 0);
-  CHECK(table.out.find("single, 1 nodes") == 0);
+  CHECK(table.out.find("single, 1 node\n") == 0);
   CHECK(table.out.find(server.address().to_string()) != std::string::npos);
 }

@@ -21,9 +21,14 @@ constexpr double start_seconds = 1;
 constexpr double election_seconds = 1.5;
 
 std::string shard_name(const Picture& picture, const Shard& shard) {
-  if (!picture.cluster()) return shard.primary->name;
-  return fmt::format("{} ({} slots)", shard.primary->name,
+  if (!picture.cluster()) return "primary " + shard.primary->name;
+  return fmt::format("shard {} ({} slots)", shard.primary->name,
                      grouped(static_cast<std::uint64_t>(shard.primary->slots)));
+}
+
+std::string capital(std::string text) {
+  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
 }
 
 /// Why this replica could not take over now; empty if it could.
@@ -38,6 +43,7 @@ std::string why_not_ready(const Node& replica) {
     return "cluster-replica-no-failover is yes";
   if (facts.field("slave_priority") == "0" && facts.field("cluster_enabled") != "1")
     return "its replica-priority is 0";
+  if (facts.field("role") == "master") return "it says that it is a primary itself";
   if (facts.field("master_sync_in_progress") == "1") return "it is still being synchronised";
   if (!facts.info.empty() && facts.field("master_link_status") != "up")
     return "its link to the primary is down";
@@ -56,22 +62,22 @@ void look_at_shard(const Picture& picture, const Shard& shard, Findings& finding
   }
   if (shard.replicas.empty()) {
     findings.add(Level::problem, "replicas",
-                 fmt::format("Shard {} has no replica.", shard_name(picture, shard)), why,
+                 capital(fmt::format("{} has no replica.", shard_name(picture, shard))), why,
                  picture.cluster()
                      ? "Add one: start an empty node, CLUSTER MEET, then CLUSTER REPLICATE on it."
                      : "Add one: start a server with `replicaof HOST PORT`.");
   } else if (reasons.size() == shard.replicas.size()) {
     findings.add(Level::problem, "replicas",
-                 fmt::format("No replica of shard {} could take over now. {}.",
+                 fmt::format("No replica of {} could take over now. {}.",
                              shard_name(picture, shard), listed(reasons)),
                  why, "Mend the replica; INFO replication on both sides shows its state.");
   } else {
     ++good;
     if (reasons.empty()) return;
     findings.add(Level::warning, "replicas",
-                 fmt::format("Not every replica of shard {} could take over now. {}.",
+                 fmt::format("Not every replica of {} could take over now. {}.",
                              shard_name(picture, shard), listed(reasons)),
-                 "The shard lives on with fewer spares than it was given.",
+                 "There are fewer spares than were meant to be.",
                  "Mend the replica; INFO replication on both sides shows its state.");
   }
 }

@@ -79,7 +79,7 @@ void check_reach(const Picture& picture, Findings& findings) {
                      ? "Bring the node back, or remove it (CLUSTER FORGET on every other node)."
                      : "Bring the server back.");
   }
-  if (all) {
+  if (all && !picture.nodes.empty()) {
     findings.ok("reach",
                 fmt::format("{} answer.", picture.nodes.size() == 1
                                               ? std::string("The one node does")
@@ -158,18 +158,22 @@ void check_bus(const Picture& picture, Findings& findings) {
 void check_seeds(const Picture& picture, Findings& findings) {
   if (picture.facts.mode == Mode::single || picture.facts.seeds.empty()) return;
   const Endpoint& first = picture.facts.seeds.front();
+  const char* thing = picture.cluster() ? "node" : "sentinel";
   if (picture.facts.seeds.size() > 1) {
-    findings.ok("seeds", fmt::format("The URI names {} nodes.", picture.facts.seeds.size()));
+    findings.ok("seeds",
+                fmt::format("The URI names {}.", counted(picture.facts.seeds.size(), thing)));
   } else if (is_address(first.host)) {
-    findings.add(Level::warning, "seeds",
-                 fmt::format("The URI names one node only, {}.", first.to_string()),
-                 "While that node is down, no client can start, however healthy the others are.",
-                 "Name three or more, separated by commas.");
+    findings.add(
+        Level::warning, "seeds",
+        fmt::format("The URI names one {} only, {}.", thing, first.to_string()),
+        fmt::format("While that {} is down, no client can start, however healthy the others are.",
+                    thing),
+        "Name three or more, separated by commas.");
   } else {
-    findings.add(Level::note, "seeds",
-                 fmt::format("The URI names one host only, {}.", first.to_string()),
-                 "Clients can start as long as that name leads to a node that lives.",
-                 "See that the name has the addresses of several nodes, or name several.");
+    findings.add(
+        Level::note, "seeds", fmt::format("The URI names one host only, {}.", first.to_string()),
+        fmt::format("Clients can start as long as that name leads to a {} that lives.", thing),
+        fmt::format("See that the name has the addresses of several {}s, or name several.", thing));
   }
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <slotwise/config.hpp>
+#include <slotwise/error.hpp>
 
 namespace slotwise::cli {
 
@@ -68,11 +69,22 @@ struct NameFacts {
   std::string why_not;
 };
 
+/// Another sentinel, as one describes it.
+struct SentinelPeer {
+  std::string endpoint;
+  std::string id;
+  std::string flags;
+};
+
 /// What one sentinel said about the primary of the URI's name.
 struct SentinelFacts {
   std::string endpoint;
-  std::string trouble;   ///< why it does not answer, or does not know the name; empty: it does
-  std::string ckquorum;  ///< what SENTINEL CKQUORUM said
+  std::string id;       ///< its own; empty where it does not say
+  bool in_uri = true;   ///< else the others know it
+  std::string trouble;  ///< why it does not answer, or does not know the name; empty: it does
+  ErrorCode trouble_code = ErrorCode::connect_failed;
+  std::vector<SentinelPeer> peers;
+  std::string ckquorum;                                     ///< what SENTINEL CKQUORUM said
   bool quorum_reached = false;                              ///< and whether that was good
   std::map<std::string, std::string, std::less<>> primary;  ///< SENTINEL MASTER
   std::vector<std::string> replicas;                        ///< "host:port"
@@ -88,7 +100,8 @@ struct Facts {
   std::chrono::milliseconds call_timeout{};  ///< of the URI
   std::vector<NodeFacts> nodes;
   std::vector<NameFacts> names;
-  std::vector<SentinelFacts> sentinels;  ///< those of the URI
+  std::string primary_name;              ///< the URI's name for it at the sentinels
+  std::vector<SentinelFacts> sentinels;  ///< those of the URI, and those that they know
 };
 
 /// The settings and commands that the checks look at.
@@ -101,6 +114,7 @@ inline constexpr const char* asked_settings[] = {
     "cluster-databases",
     "maxmemory",
     "maxmemory-policy",
+    "min-replicas-to-write",
 };
 inline constexpr const char* asked_commands[] = {
     "cluster|migrateslots",

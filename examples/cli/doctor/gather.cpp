@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <future>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "cli/doctor/dns_ttl.hpp"
@@ -20,6 +21,15 @@ std::string reason_of(const Error& error) {
   if (const std::size_t path = text.find(" (path: "); path != std::string::npos) text.resize(path);
   if (const std::size_t last = text.find("; last: "); last != std::string::npos)
     text.erase(0, last + 8);
+  return text;
+}
+
+/// The reason without the address, where that stands before it anyway.
+std::string without_address(std::string text, const std::string& endpoint) {
+  for (const std::string& head :
+       {fmt::format("cannot connect to {}: ", endpoint), endpoint + ": "}) {
+    if (text.starts_with(head)) text.erase(0, head.size());
+  }
   return text;
 }
 
@@ -124,6 +134,7 @@ Facts begin_facts(const Config& config) {
   facts.mode = config.mode;
   facts.seeds = config.endpoints;
   facts.call_timeout = config.timeout;
+  facts.primary_name = config.sentinel_name;
   return facts;
 }
 
@@ -133,6 +144,8 @@ Config single_config(const Config& config, const Endpoint& endpoint,
   single.mode = Mode::single;
   single.endpoints = {endpoint};
   single.sentinel_name.clear();
+  single.sentinel_credentials = {};
+  single.sentinel_tls.reset();
   single.database = 0;
   single.timeout = limit;
   single.events = nullptr;
@@ -140,6 +153,23 @@ Config single_config(const Config& config, const Endpoint& endpoint,
 }
 
 using TextMap = std::map<std::string, std::string>;
+
+/// Of an entry in a sentinel's list; IPv6 in brackets.
+std::string address_of(TextMap& entry) {
+  const std::string& host = entry["ip"];
+  const bool v6 = host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", v6 ? "[" : "", host, v6 ? "]" : "", entry["port"]);
+}
+
+/// "host:port", "[v6]:port"
+Endpoint endpoint_of(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  std::uint16_t port = 0;
+  std::from_chars(text.data() + colon + 1, text.data() + text.size(), port);
+  std::string host = text.substr(0, colon);
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  return {host, port};
+}
 
 SentinelFacts ask_sentinel(const Config& config, const Endpoint& endpoint,
                            std::chrono::milliseconds limit) {
@@ -152,35 +182,60 @@ SentinelFacts ask_sentinel(const Config& config, const Endpoint& endpoint,
   try {
     const Client client = Client::connect(single);
     const std::string& name = config.sentinel_name;
+    const auto text = [&](std::initializer_list<std::string_view> words) {
+      return convert<std::string>(client.command_words({words.begin(), words.size()}));
+    };
     const auto primary = client.command<TextMap>("SENTINEL", "MASTER", name);
     facts.primary.insert(primary.begin(), primary.end());
     for (auto& replica : client.command<std::vector<TextMap>>("SENTINEL", "SLAVES", name))
-      facts.replicas.push_back(fmt::format("{}:{}", replica["ip"], replica["port"]));
-    const std::array<std::string_view, 3> ckquorum{"SENTINEL", "CKQUORUM", name};
-    const auto word = convert<std::string>(client.command_words(ckquorum));
+      facts.replicas.push_back(address_of(replica));
+    for (auto& peer : client.command<std::vector<TextMap>>("SENTINEL", "SENTINELS", name))
+      facts.peers.push_back({address_of(peer), peer["runid"], peer["flags"]});
+    if (const auto id = text({"SENTINEL", "MYID"})) facts.id = *id;
+    const auto word = text({"SENTINEL", "CKQUORUM", name});
     facts.quorum_reached = word.has_value();
     facts.ckquorum = word ? *word : reason_of(word.error());
   } catch (const Error& error) {
-    facts.trouble = reason_of(error);
+    facts.trouble_code = error.code();
+    facts.trouble = without_address(reason_of(error), facts.endpoint);
+    if (error.server_text().starts_with("ERR No such master")) {
+      facts.trouble_code = ErrorCode::unknown_primary;
+      facts.trouble = fmt::format("it knows no primary of the name \"{}\"", config.sentinel_name);
+    }
   }
   return facts;
+}
+
+/// The sentinels that these know and the URI does not name. One may have a name in the URI and an
+/// address at the others, so ids count where they are told.
+std::vector<Endpoint> unnamed(const std::vector<SentinelFacts>& sentinels) {
+  std::set<std::string> known;
+  for (const SentinelFacts& sentinel : sentinels) {
+    known.insert(sentinel.endpoint);
+    if (!sentinel.id.empty()) known.insert(sentinel.id);
+  }
+  std::vector<Endpoint> out;
+  for (const SentinelFacts& sentinel : sentinels) {
+    for (const SentinelPeer& peer : sentinel.peers) {
+      if (known.contains(peer.endpoint) || known.contains(peer.id)) continue;
+      known.insert({peer.endpoint, peer.id});
+      out.push_back(endpoint_of(peer.endpoint));
+    }
+  }
+  return out;
 }
 
 NodeFacts ask_server(const Config& config, const std::string& endpoint,
                      std::chrono::milliseconds limit) {
   try {
-    const std::size_t colon = endpoint.rfind(':');
-    const auto port = static_cast<std::uint16_t>(std::stoi(endpoint.substr(colon + 1)));
-    std::string host = endpoint.substr(0, colon);
-    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-    const Client client = Client::connect(single_config(config, {host, port}, limit));
+    const Client client = Client::connect(single_config(config, endpoint_of(endpoint), limit));
     TopologyInfo::Node node;
     node.endpoint = endpoint;
     return Questions(client, node, false, limit).answers();
   } catch (const Error& error) {
     NodeFacts facts;
     facts.endpoint = endpoint;
-    facts.trouble = reason_of(error);
+    facts.trouble = without_address(reason_of(error), endpoint);
     return facts;
   }
 }
@@ -236,9 +291,12 @@ Facts gather(const Client& client, const Config& config, std::chrono::millisecon
 
 Facts gather_by_sentinels(const Config& config, std::chrono::milliseconds limit) {
   Facts facts = begin_facts(config);
-  facts.sentinels = ask_all<SentinelFacts>(config.endpoints, [&](const Endpoint& endpoint) {
-    return ask_sentinel(config, endpoint, limit);
-  });
+  const auto ask = [&](const Endpoint& endpoint) { return ask_sentinel(config, endpoint, limit); };
+  facts.sentinels = ask_all<SentinelFacts>(config.endpoints, ask);
+  for (SentinelFacts& more : ask_all<SentinelFacts>(unnamed(facts.sentinels), ask)) {
+    more.in_uri = false;
+    facts.sentinels.push_back(std::move(more));
+  }
   facts.nodes = ask_all<NodeFacts>(servers_of(facts.sentinels), [&](const std::string& endpoint) {
     return ask_server(config, endpoint, limit);
   });

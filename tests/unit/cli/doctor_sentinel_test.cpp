@@ -1,5 +1,9 @@
 #include "unit/cli/doctor_support.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
 using namespace slotwise;
 using namespace slotwise::cli;
 
@@ -23,6 +27,12 @@ Facts watched(std::size_t count, int quorum) {
                  {"quorum", std::to_string(quorum)},
                  {"down-after-milliseconds", "5000"}};
     s.replicas = {"10.0.0.2:6379"};
+    s.id = fmt::format("id{}", i + 1);
+    for (std::size_t other = 0; other < count; ++other) {
+      if (other == i) continue;
+      s.peers.push_back(
+          {fmt::format("10.0.1.{}:26379", other + 1), fmt::format("id{}", other + 1), "sentinel"});
+    }
     facts.sentinels.push_back(s);
   }
   for (const char* endpoint : {"10.0.0.1:6379", "10.0.0.2:6379"}) {
@@ -76,7 +86,7 @@ TEST_CASE("doctor: sentinels that are away, disagree, or have no quorum") {
   CHECK(first_said(findings, Level::warning, "sentinels") ==
         "Sentinel 10.0.1.1:26379 is of no use: connection refused.");
   CHECK(first_said(findings, Level::problem, "quorum") ==
-        "CKQUORUM on 10.0.1.2:26379: NOQUORUM 1 usable Sentinels");
+        "CKQUORUM on 10.0.1.2:26379 says: NOQUORUM 1 usable Sentinels");
 
   facts = watched(3, 2);
   facts.sentinels[2].primary["ip"] = "10.0.0.2";
@@ -94,17 +104,18 @@ TEST_CASE("doctor: sentinels that are away, disagree, or have no quorum") {
   facts.nodes.clear();
   findings = examine(facts);
   CHECK(said(findings, Level::problem, "sentinels").size() == 2);
+  CHECK(said(findings, Level::ok, "reach").empty());  // nobody was asked
 }
 
 TEST_CASE("doctor: what sentinels watch is looked at too") {
   Facts facts = watched(3, 2);
   facts.nodes[1].info["slave_priority"] = "0";
   CHECK(first_said(examine(facts), Level::problem, "replicas") ==
-        "No replica of shard 10.0.0.1:6379 could take over now. 10.0.0.2:6379: its "
+        "No replica of primary 10.0.0.1:6379 could take over now. 10.0.0.2:6379: its "
         "replica-priority is 0.");
   facts.nodes.pop_back();
   CHECK(first_said(examine(facts), Level::problem, "replicas") ==
-        "Shard 10.0.0.1:6379 has no replica.");
+        "Primary 10.0.0.1:6379 has no replica.");
 
   facts = watched(3, 2);
   facts.nodes[0].info["role"] = "slave";
@@ -120,4 +131,111 @@ TEST_CASE("doctor: what sentinels watch is looked at too") {
   facts = watched(3, 2);
   facts.call_timeout = std::chrono::seconds(5);
   CHECK(said(examine(facts), Level::note, "call timeout").size() == 1);
+}
+
+TEST_CASE("doctor: a failover that could not be authorised is told before it is needed") {
+  const auto dead = [](Facts& facts, std::initializer_list<std::size_t> which) {
+    for (const std::size_t i : which)
+      facts.sentinels[i].trouble = "connection refused";
+  };
+  // Five, quorum 2, three of them just killed: CKQUORUM of the others still says that all is well.
+  Facts facts = watched(5, 2);
+  dead(facts, {0, 2, 4});
+  Findings findings = examine(facts);
+  CHECK(first_said(findings, Level::problem, "votes") ==
+        "Only 2 of 5 sentinels answer, and a failover needs 3 votes.");
+  CHECK(said(findings, Level::warning, "sentinels").size() == 3);
+
+  facts = watched(5, 2);
+  dead(facts, {0, 2});
+  findings = examine(facts);
+  CHECK(said(findings, Level::problem, "votes").empty());
+  CHECK(first_said(findings, Level::warning, "votes") ==
+        "3 of 5 sentinels answer, and a failover needs each one of them.");
+  facts = watched(5, 4);  // more than the majority
+  dead(facts, {0, 2});
+  CHECK(first_said(examine(facts), Level::problem, "votes") ==
+        "Only 3 of 5 sentinels answer, and a failover needs 4 votes.");
+
+  facts = watched(5, 3);
+  dead(facts, {0});
+  findings = examine(facts);
+  CHECK(said(findings, Level::problem).empty());
+  CHECK(said(findings, Level::warning, "votes").empty());
+  facts = watched(3, 2);
+  dead(facts, {0, 1});
+  CHECK(first_said(examine(facts), Level::problem, "votes") ==
+        "Only 1 of 3 sentinels answers, and a failover needs 2 votes.");
+}
+
+TEST_CASE("doctor: sentinels that the URI does not name count too") {
+  Facts facts = watched(3, 2);
+  facts.sentinels[2].in_uri = false;
+  CHECK_FALSE(examine(facts).trouble());
+  facts.sentinels[2].trouble = "connection refused";
+  CHECK(first_said(examine(facts), Level::warning, "sentinels") ==
+        "Sentinel 10.0.1.3:26379, which the others know, is of no use: connection refused.");
+}
+
+TEST_CASE("doctor: what to do about a sentinel depends on what is wrong with it") {
+  struct Case {
+    ErrorCode code;
+    std::string_view says;
+  };
+  const Case cases[] = {{ErrorCode::connect_failed, "Bring it back"},
+                        {ErrorCode::auth_failed, "sentinel_password"},
+                        {ErrorCode::tls_failed, "sentinel_ca"},
+                        {ErrorCode::unknown_primary, "SENTINEL MASTERS"}};
+  for (const Case& c : cases) {
+    Facts facts = watched(3, 2);
+    facts.sentinels[0].trouble = "x";
+    facts.sentinels[0].trouble_code = c.code;
+    const Findings findings = examine(facts);
+    const auto at = std::find_if(findings.all().begin(), findings.all().end(), [](const auto& f) {
+      return f.level == Level::warning && f.check == "sentinels";
+    });
+    REQUIRE(at != findings.all().end());
+    CAPTURE(at->action);
+    CHECK(at->action.find(c.says) != std::string::npos);
+  }
+}
+
+TEST_CASE("doctor: sentinels that do not hear each other, and different quorums") {
+  Facts facts = watched(3, 2);
+  facts.sentinels[0].peers[1].flags = "s_down,sentinel,disconnected";  // the third
+  facts.sentinels[1].peers[1].flags = "s_down,sentinel";
+  CHECK(said(examine(facts), Level::warning, "sentinels") ==
+        std::vector<std::string>{"Sentinel 10.0.1.3:26379 answers here, but 10.0.1.1:26379 and "
+                                 "10.0.1.2:26379 cannot reach it."});
+  facts.sentinels[2].trouble = "connection refused";  // then that is the news
+  CHECK(said(examine(facts), Level::warning, "sentinels").size() == 1);
+
+  facts = watched(3, 2);
+  facts.sentinels[1].primary["quorum"] = "1";
+  CHECK(first_said(examine(facts), Level::warning, "quorum") ==
+        "The sentinels have different quorums: 1 at 10.0.1.2:26379; 2 at 10.0.1.1:26379 and "
+        "10.0.1.3:26379.");
+}
+
+TEST_CASE("doctor: a primary that came back, and one that acknowledges alone") {
+  Facts facts = watched(3, 2);
+  facts.nodes[1].info["role"] = "master";
+  const Findings findings = examine(facts);
+  CHECK(first_said(findings, Level::problem, "mode") ==
+        "10.0.0.2:6379 is a replica to the sentinels, and says that it is a primary.");
+  CHECK(first_said(findings, Level::problem, "replicas") ==
+        "No replica of primary 10.0.0.1:6379 could take over now. 10.0.0.2:6379: it says that it "
+        "is a primary itself.");
+
+  facts = watched(3, 2);
+  facts.nodes[0].config["min-replicas-to-write"].value = "0";
+  CHECK(said(examine(facts), Level::note, "acknowledged writes").size() == 1);
+  facts.nodes[0].config["min-replicas-to-write"].value = "1";
+  CHECK(said(examine(facts), Level::note, "acknowledged writes").empty());
+
+  facts = watched(3, 2);
+  for (auto& s : facts.sentinels)
+    s.endpoint = "10.0.9.9" + s.endpoint.substr(s.endpoint.rfind(':'));
+  CHECK(first_said(examine(facts), Level::warning, "placement") ==
+        "3 of 3 sentinels are on one address, 10.0.9.9.");
 }
