@@ -93,6 +93,7 @@ void SentinelKeeper::match_peers() {
     if (std::any_of(peers_.begin(), peers_.end(), is_of(sentinel.handle))) continue;
     peers_.push_back(std::make_unique<SentinelPeer>(
         around_, static_cast<SentinelPeerEvents&>(*this), sentinel.handle, sentinel.endpoint));
+    if (sentinel.asked) peers_.back()->ask();
   }
 }
 
@@ -137,6 +138,7 @@ void SentinelKeeper::conclude(const PrimarySearch::Conclusion& conclusion) {
     return;
   }
   confirmed_at_ = around_.loop.now();
+  config_epoch_ = conclusion.config_epoch;
   follow(*conclusion.primary);
   take_replicas(conclusion.replicas);
   events_.on_view(conclusion.round);
@@ -274,6 +276,7 @@ TopologyInfo SentinelKeeper::info() const {
     TopologyInfo::Node node;
     node.endpoint = primary_->name();
     node.healthy = published_;
+    node.config_epoch = config_epoch_;
     node.slots.push_back({0, slot_count - 1});
     info.nodes.push_back(std::move(node));
   }

@@ -82,8 +82,9 @@ class SentinelKeeper final : public TopologyKeeper, private SentinelPeerEvents {
   Node* last_ = nullptr;                             // that was published last
   std::vector<Node*> replicas_;                      // of which some may be unwell
   ShardNodes shard_;
-  std::optional<Error> problem_;  // why nobody is published
-  TimePoint confirmed_at_{};      // when the sentinels last named primary_
+  std::optional<Error> problem_;    // why nobody is published
+  TimePoint confirmed_at_{};        // when the sentinels last named primary_
+  std::uint64_t config_epoch_ = 0;  // and with which epoch
   bool published_ = false;
   bool usable_ = false;
   bool stopped_ = false;

@@ -14,8 +14,9 @@ using topology::SentinelEvent;
 using topology::SentinelReport;
 using Words = std::vector<std::string_view>;
 
-// A connection on which a sentinel would tell of a failover is worth asking often whether it lives.
-constexpr milliseconds longest_silence(2000);
+// A connection on which a sentinel would tell of a failover is asked at least so often whether it
+// lives.
+constexpr milliseconds longest_silence(5000);
 // Lets a connect that takes too long fail with its own, better reason.
 constexpr milliseconds after_connect(20);
 

@@ -65,7 +65,9 @@ void PrimarySearch::learn(const SentinelReport& report) {
     }
     if (moved)
       std::erase_if(sentinels_, [h = known->handle](const auto& s) { return s.handle == h; });
-    sentinels_.push_back({.handle = next_handle_++, .endpoint = other.endpoint, .id = other.id});
+    // Asked in this very round: one sentinel must not speak for all because only it was known.
+    sentinels_.push_back(
+        {.handle = next_handle_++, .endpoint = other.endpoint, .id = other.id, .asked = open_});
   }
 }
 

@@ -5,11 +5,13 @@
 //
 // How it is driven
 //   trigger(), settled(), reported() whenever something happened, and after each of them, and at
-//   Step::wake: poll(now). When poll() says so, every one of sentinels() is asked, and each comes
-//   back with reported(), also when it ran into its timeout.
+//   Step::wake: poll(now). When poll() says so, every one of sentinels() is asked, and after each
+//   reported() those that are new and marked `asked`. Each comes back with reported(), also when it
+//   ran into its timeout.
 //
 // Rules
-//  1. All sentinels are asked together. A round ends when all have come back, or as soon as a
+//  1. All sentinels are asked together, also those learned during the round. A round ends when all
+//  have come back, or as soon as a
 //     majority names one server at the highest epoch heard of.
 //  2. Among the answers the highest config epoch wins.
 //  3. While a majority of the sentinels can be reached, a server that most of them do not name is
