@@ -21,6 +21,8 @@ namespace {
 // What the sentinels said longer ago is asked once more when a connection has become ready only
 // now: a server that was stopped accepts connections and answers when it goes on.
 constexpr milliseconds confirmation(250);
+// A promotion takes up to a second until the leader of the failover has seen it.
+constexpr milliseconds longest_hold(3000);
 
 Error not_asked_yet() {
   return Error(ErrorCode::no_primary, Outcome::not_sent,
@@ -109,10 +111,22 @@ void SentinelKeeper::on_report(SentinelPeer& peer, SentinelReport&& report) {
   soon();
 }
 
-void SentinelKeeper::on_event(SentinelPeer& /*peer*/, SentinelEvent /*event*/) {
+void SentinelKeeper::on_event(SentinelPeer& /*peer*/, SentinelEvent event) {
+  if (event == SentinelEvent::handing_over) hold();
+  if (event == SentinelEvent::aborted) held_until_ = {};
   // A hint, never proof: whatever it says, the sentinels are asked.
   search_.trigger();
   soon();
+}
+
+/// Nothing more is sent to the primary of now, but what was sent may be answered and replicated.
+void SentinelKeeper::hold() {
+  if (primary_ == nullptr) return;
+  held_until_ = around_.loop.now() + longest_hold;
+  problem_ = Error(ErrorCode::no_primary, Outcome::not_sent,
+                   "a failover from " + primary_->name() + " to one of its replicas is under way");
+  events_.on_node_changed(*primary_);
+  withdraw();
 }
 
 void SentinelKeeper::on_hearing(SentinelPeer& /*peer*/, bool hears) {
@@ -150,6 +164,7 @@ void SentinelKeeper::follow(const Endpoint& endpoint) {
     leave(Error(ErrorCode::connection_lost, Outcome::unknown,
                 "the sentinels name another primary now: " + endpoint.to_string()));
     primary_ = &node;
+    held_until_ = {};
     // Whatever is open to it did not have to say that it is the primary.
     node.close_all(Error(ErrorCode::connection_lost, Outcome::unknown,
                          "the server has become the primary: connections are made anew"));
@@ -180,6 +195,7 @@ void SentinelKeeper::take_replicas(const std::vector<topology::KnownReplica>& kn
   shard_.nodes.assign(1, nullptr);
   for (const topology::KnownReplica& replica : known) {
     Node& node = nodes_.at(replica.endpoint, false);
+    if (&node == primary_) continue;  // promoted a moment ago
     now.push_back(&node);
     if (!replica.usable) continue;
     shard_.nodes.push_back(&node);
@@ -192,7 +208,7 @@ void SentinelKeeper::take_replicas(const std::vector<topology::KnownReplica>& kn
 }
 
 void SentinelKeeper::publish() {
-  if (published_) return;
+  if (published_ || around_.loop.now() < held_until_) return;
   published_ = usable_ = true;
   problem_.reset();
   table_.set_all(primary_);

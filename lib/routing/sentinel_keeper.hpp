@@ -12,7 +12,9 @@
 //     its connection became ready or after that, and (b) that connection heard ROLE master.
 //  2. When the connection of the primary ends, the table is empty until the sentinels were asked
 //     again: no reconnect goes to an address of before.
-//  3. When the sentinels name another one, or disagree with a newer epoch, all connections to the
+//  3. While a failover promotes a replica nothing is published: what the old primary acknowledged
+//     would be lost. This ends with the sentinels' word, or after `longest_hold`.
+//  4. When the sentinels name another one, or disagree with a newer epoch, all connections to the
 //  old
 //     one are closed before anything else happens.
 #pragma once
@@ -66,6 +68,7 @@ class SentinelKeeper final : public TopologyKeeper, private SentinelPeerEvents {
   void follow(const Endpoint& endpoint);
   void leave(const Error& why);
   void take_replicas(const std::vector<topology::KnownReplica>& known);
+  void hold();
   void publish();
   void withdraw();
   void problem(const Error& error, bool hopeless);
@@ -85,6 +88,7 @@ class SentinelKeeper final : public TopologyKeeper, private SentinelPeerEvents {
   std::optional<Error> problem_;    // why nobody is published
   TimePoint confirmed_at_{};        // when the sentinels last named primary_
   std::uint64_t config_epoch_ = 0;  // and with which epoch
+  TimePoint held_until_{};          // invariant 3
   bool published_ = false;
   bool usable_ = false;
   bool stopped_ = false;

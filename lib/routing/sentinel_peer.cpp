@@ -30,21 +30,28 @@ SentinelPeer::SentinelPeer(const Surroundings& surroundings, SentinelPeerEvents&
       endpoint_(std::move(endpoint)),
       link_(surroundings.loop, surroundings.resolver, *this, *this) {
   const std::string& name = around_.config.sentinel_name;
-  std::array<std::size_t, part_count + 1> ends{};
-  resp::append_command(bytes_, Words{"SENTINEL", "MYID"});
-  ends[1] = bytes_.size();
-  resp::append_command(bytes_, Words{"SENTINEL", "MASTER", name});
-  ends[2] = bytes_.size();
-  resp::append_command(bytes_, Words{"SENTINEL", "SENTINELS", name});
-  ends[3] = bytes_.size();
-  resp::append_command(bytes_, Words{"SENTINEL", "REPLICAS", name});
-  ends[4] = bytes_.size();
-  for (std::size_t i = 0; i < part_count; ++i)
-    questions_[i].bytes = std::string_view(bytes_).substr(ends[i], ends[i + 1] - ends[i]);
+  const std::array<Words, part_count> commands{Words{"SENTINEL", "MYID"},
+                                               {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name},
+                                               {"SENTINEL", "MASTER", name},
+                                               {"SENTINEL", "SENTINELS", name},
+                                               {"SENTINEL", "REPLICAS", name}};
+  std::array<std::size_t, part_count> sizes{};
+  for (std::size_t i = 0; i < part_count; ++i) {
+    const std::size_t before = bytes_.size();
+    resp::append_command(bytes_, commands[i]);
+    sizes[i] = bytes_.size() - before;
+  }
+  std::string_view rest = bytes_;
+  for (std::size_t i = 0; i < part_count; ++i) {
+    questions_[i].bytes = rest.substr(0, sizes[i]);
+    rest.remove_prefix(sizes[i]);
+  }
 
   // In RESP3 the answer to SUBSCRIBE is a push; the one reply is that of the PING behind it.
-  resp::append_command(subscribe_bytes_, Words{"SUBSCRIBE", "+switch-master", "+sdown", "-sdown",
-                                               "+odown", "+slave", "+reboot"});
+  resp::append_command(subscribe_bytes_,
+                       Words{"SUBSCRIBE", "+switch-master", "+sdown", "-sdown", "+odown", "+slave",
+                             "+reboot", "+promoted-slave", "+failover-state-send-slaveof-noone",
+                             "-failover-abort-slave-timeout", "-failover-abort-no-good-slave"});
   resp::append_command(subscribe_bytes_, Words{"PING"});
   subscription_.bytes = subscribe_bytes_;
 }
@@ -115,8 +122,11 @@ SentinelReport SentinelPeer::read() const {
   for (const Question& question : questions_) {
     if (!*question.answer) return SentinelReport::failure(question.answer->error());
   }
-  return topology::read_sentinel(&**questions_[my_id].answer, **questions_[master].answer,
-                                 **questions_[sentinels].answer, **questions_[replicas].answer);
+  return topology::read_sentinel({.my_id = **questions_[my_id].answer,
+                                  .address = **questions_[address].answer,
+                                  .master = **questions_[master].answer,
+                                  .sentinels = **questions_[sentinels].answer,
+                                  .replicas = **questions_[replicas].answer});
 }
 
 void SentinelPeer::on_reply(link::Link& /*link*/, link::Call& call, ReplyView& reply) {

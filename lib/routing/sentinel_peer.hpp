@@ -48,7 +48,7 @@ class SentinelPeer final : private link::LinkSettingsSource, private link::LinkO
   void close();
 
  private:
-  enum Part : std::size_t { my_id, master, sentinels, replicas, part_count };
+  enum Part : std::size_t { my_id, address, master, sentinels, replicas, part_count };
   struct Question : link::Call {
     std::optional<Result<Reply>> answer;
   };

@@ -1,6 +1,7 @@
 #include "topology/primary_search.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -43,28 +44,24 @@ PrimarySearch::Sentinel* PrimarySearch::find(SentinelHandle handle) noexcept {
   return it == sentinels_.end() ? nullptr : &*it;
 }
 
-PrimarySearch::Sentinel* PrimarySearch::find(const std::string& id,
-                                             const Endpoint& endpoint) noexcept {
-  for (Sentinel& s : sentinels_) {
-    if (!id.empty() && s.id == id) return &s;
-  }
-  for (Sentinel& s : sentinels_) {
-    if (base::same_endpoint(s.endpoint, endpoint)) return &s;
-  }
-  return nullptr;
+/// By its address, or by its id under an address where it still answers.
+bool PrimarySearch::is_known(const KnownSentinel& other) const {
+  return std::any_of(sentinels_.begin(), sentinels_.end(), [&](const Sentinel& s) {
+    const bool same_id = !other.id.empty() && s.id == other.id;
+    return base::same_endpoint(s.endpoint, other.endpoint) || (same_id && s.failures == 0);
+  });
 }
 
 void PrimarySearch::learn(const SentinelReport& report) {
   for (const KnownSentinel& other : report.others) {
-    Sentinel* known = find(other.id, other.endpoint);
-    const bool moved = known != nullptr && !known->seed && known->failures > 0 &&
-                       !base::same_endpoint(known->endpoint, other.endpoint);
-    if (known != nullptr && !moved) {
-      if (known->id.empty()) known->id = other.id;
-      continue;
+    for (Sentinel& s : sentinels_) {
+      if (s.id.empty() && base::same_endpoint(s.endpoint, other.endpoint)) s.id = other.id;
     }
-    if (moved)
-      std::erase_if(sentinels_, [h = known->handle](const auto& s) { return s.handle == h; });
+    if (is_known(other)) continue;
+    // It moved: what was learned before is of no use. (What the configuration says stays.)
+    std::erase_if(sentinels_, [&](const Sentinel& s) {
+      return !s.seed && !other.id.empty() && s.id == other.id;
+    });
     // Asked in this very round: one sentinel must not speak for all because only it was known.
     sentinels_.push_back(
         {.handle = next_handle_++, .endpoint = other.endpoint, .id = other.id, .asked = open_});
@@ -81,8 +78,9 @@ void PrimarySearch::drop_doubles(const Sentinel& known) {
                   [&](const Sentinel& s) { return s.handle != keep && !s.seed && s.id == id; });
     return;
   }
-  const bool has_seed = std::any_of(sentinels_.begin(), sentinels_.end(),
-                                    [&](const Sentinel& s) { return s.seed && s.id == id; });
+  const bool has_seed = std::any_of(sentinels_.begin(), sentinels_.end(), [&](const Sentinel& s) {
+    return s.seed && s.id == id && s.failures == 0;
+  });
   if (has_seed) std::erase_if(sentinels_, [&](const Sentinel& s) { return s.handle == keep; });
 }
 
@@ -159,13 +157,11 @@ std::optional<PrimarySearch::Conclusion> PrimarySearch::reported(SentinelHandle 
   if (s == nullptr) return std::nullopt;
   const bool late = !open_ || !s->asked;
   s->asked = false;
-  s->failures = report.kind == Kind::failed ? s->failures + 1 : 0;
-  if (!report.id.empty()) s->id = report.id;
+  const bool news = note(*s, report);
   if (late) {
-    // The round was decided without it. If it knows better, the next one will show.
-    if (report.kind == Kind::named && report.config_epoch > believed_epoch_) trigger();
-    s->report = std::move(report);
-    return std::nullopt;
+    const bool other = believed_ && !base::same_endpoint(report.primary, *believed_);
+    if (!news || !other || report.config_epoch <= believed_epoch_) return std::nullopt;
+    return overtaken(report);
   }
   const bool first = report.kind == Kind::named &&
                      std::none_of(sentinels_.begin(), sentinels_.end(), [](const Sentinel& other) {
@@ -183,16 +179,28 @@ std::optional<PrimarySearch::Conclusion> PrimarySearch::reported(SentinelHandle 
   return weigh(now);
 }
 
+/// True: it says something else than the last time.
+bool PrimarySearch::note(Sentinel& sentinel, const SentinelReport& report) {
+  sentinel.failures = report.kind == Kind::failed ? sentinel.failures + 1 : 0;
+  if (!report.id.empty()) sentinel.id = report.id;
+  if (report.kind != Kind::named) return false;
+  const bool same = sentinel.named && sentinel.epoch == report.config_epoch &&
+                    base::same_endpoint(*sentinel.named, report.primary);
+  sentinel.named = report.primary;
+  sentinel.epoch = report.config_epoch;
+  return !same;
+}
+
 /// One that is known by several names is counted once.
 PrimarySearch::Count PrimarySearch::count() const {
   Count count;
-  std::vector<std::string> counted;
+  std::set<std::string> known;
+  std::set<std::string> counted;
   for (const Sentinel& s : sentinels_) {
-    count.pending = count.pending || s.asked;
-    if (!s.report || s.report->kind != Kind::named) continue;
     const std::string who = s.id.empty() ? base::endpoint_key(s.endpoint) : s.id;
-    if (std::find(counted.begin(), counted.end(), who) != counted.end()) continue;
-    counted.push_back(who);
+    known.insert(who);
+    count.pending = count.pending || s.asked;
+    if (!s.report || s.report->kind != Kind::named || !counted.insert(who).second) continue;
     ++count.answered;
     count.total = std::max(count.total, s.report->sentinels);
     const auto same = std::find_if(
@@ -207,9 +215,14 @@ PrimarySearch::Count PrimarySearch::count() const {
     ++c.votes;
   }
   count.total = std::max(count.total, count.answered);
+  count.known = static_cast<int>(known.size());
   std::stable_sort(count.candidates.begin(), count.candidates.end(),
-                   [](const auto& a, const auto& b) {
-                     return a.epoch != b.epoch ? a.epoch > b.epoch : a.votes > b.votes;
+                   [this](const auto& a, const auto& b) {
+                     if (a.epoch != b.epoch) return a.epoch > b.epoch;
+                     if (a.votes != b.votes) return a.votes > b.votes;
+                     // A tie must not turn with the order of the answers.
+                     return believed_ && base::same_endpoint(a.endpoint, *believed_) &&
+                            !base::same_endpoint(b.endpoint, *believed_);
                    });
   return count;
 }
@@ -233,16 +246,18 @@ std::optional<PrimarySearch::Conclusion> PrimarySearch::weigh(time_point now) {
   const Candidate* best = votes.candidates.empty() ? nullptr : &votes.candidates.front();
   const bool newer = best != nullptr && best->epoch >= believed_epoch_;
   if (votes.pending) {
-    if (!newer || best->votes < majority) return std::nullopt;
+    // A sentinel that knows no other must not decide while others are being asked.
+    const int of_all = std::max(votes.total, votes.known) / 2 + 1;
+    if (!newer || best->votes < of_all) return std::nullopt;
     Conclusion early = believe(*best);
     close_round(true);
     return early;
   }
-  // Before the reports, to which `best` points, go.
   const bool quorate = votes.answered >= majority;
   const auto most_name = [&](const Candidate& c) { return 2 * c.votes > votes.answered; };
   Conclusion end;
   if (best == nullptr) {
+    contender_.reset();
     end = nobody();
   } else if (newer && (!quorate || most_name(*best))) {
     end = believe(*best);
@@ -261,11 +276,12 @@ void PrimarySearch::close_round(bool answered) {
   open_ = false;
   unanswered_rounds_ = answered ? 0 : unanswered_rounds_ + 1;
   if (last_round_) not_before_ = *last_round_ + pause();
-  drop_the_gone();
+  if (answered) drop_the_gone();
 }
 
 PrimarySearch::Conclusion PrimarySearch::believe(const Candidate& candidate) {
-  contender_.reset();
+  // Who insisted need not do so again, as long as nothing changes.
+  if (contender_ && !base::same_endpoint(*contender_, candidate.endpoint)) contender_.reset();
   believed_ = candidate.endpoint;
   believed_epoch_ = candidate.epoch;
   Conclusion c;
@@ -289,6 +305,19 @@ PrimarySearch::Conclusion PrimarySearch::doubt(const Count& votes, const Candida
   c.error = Error(ErrorCode::no_primary, Outcome::not_sent, std::move(text));
   c.leave = votes.candidates.front().epoch > believed_epoch_ ||
             (most != nullptr && believed_ && !base::same_endpoint(most->endpoint, *believed_));
+  return c;
+}
+
+/// The round was decided without this one, which knows of a later failover. The next round shows
+/// who is right; until then nobody is believed. (It is heard once: see note().)
+PrimarySearch::Conclusion PrimarySearch::overtaken(const SentinelReport& late) {
+  trigger();
+  Conclusion c;
+  c.error = Error(ErrorCode::no_primary, Outcome::not_sent,
+                  "a sentinel names " + late.primary.to_string() + " with the newer epoch " +
+                      std::to_string(late.config_epoch));
+  c.leave = true;
+  c.round = round_;
   return c;
 }
 

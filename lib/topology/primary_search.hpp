@@ -18,7 +18,8 @@
 //     not believed, whatever its epoch.
 //  4. A server of an older epoch than the believed one is not believed.
 //  5. What rules 2 to 4 keep out is believed once most sentinels have named it, and nothing else,
-//     for `stubborn` without a break: they were set up anew, or somebody told them.
+//     for `stubborn` without a break: they were set up anew, or one of them is wrong. It then stays
+//     so until they name another.
 //  6. While no primary is in use rounds follow one another, a few a second; else at every trigger
 //     and every check_interval.
 //  7. Sentinels that others name are added. One is counted once, by its id, under however many
@@ -65,7 +66,10 @@ class PrimarySearch {
     // Of the round:
     bool asked = false;  ///< and has not come back
     std::optional<SentinelReport> report;
-    int failures = 0;  ///< in a row
+    // Of all rounds:
+    std::optional<Endpoint> named;  ///< by its last answer, with
+    std::uint64_t epoch = 0;        ///< this epoch
+    int failures = 0;               ///< in a row
   };
 
   struct Step {
@@ -114,12 +118,13 @@ class PrimarySearch {
   struct Count {
     std::vector<Candidate> candidates;  // best first
     int answered = 0;                   // sentinels that name somebody
-    int total = 1;                      // sentinels that there are
+    int total = 1;                      // sentinels that there are, as they say themselves
+    int known = 0;                      // sentinels that are known here
     bool pending = false;
   };
 
   Sentinel* find(SentinelHandle handle) noexcept;
-  Sentinel* find(const std::string& id, const Endpoint& endpoint) noexcept;
+  bool is_known(const KnownSentinel& other) const;
   void learn(const SentinelReport& report);
   void drop_doubles(const Sentinel& known);
   void drop_the_gone();
@@ -128,7 +133,9 @@ class PrimarySearch {
   std::optional<Conclusion> weigh(time_point now);
   Conclusion believe(const Candidate& candidate);
   Conclusion doubt(const Count& count, const Candidate* most) const;
+  Conclusion overtaken(const SentinelReport& late);
   Conclusion nobody() const;
+  bool note(Sentinel& sentinel, const SentinelReport& report);
   void close_round(bool answered);
   std::chrono::microseconds pause();
 

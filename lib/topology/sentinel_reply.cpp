@@ -1,5 +1,6 @@
 #include "topology/sentinel_reply.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -7,6 +8,8 @@
 
 namespace slotwise::topology {
 namespace {
+
+constexpr int most_sentinels = 10'000;  // what a sentinel may claim
 
 /// A field of an instance as text; RESP3 may send numbers as numbers.
 std::string field(const Reply& instance, std::string_view name) {
@@ -25,13 +28,21 @@ std::optional<Number> number(const std::string& text) {
   return value;
 }
 
+std::optional<Endpoint> make_endpoint(std::string host, const std::string& port) {
+  const auto number = base::parse_port(port);
+  if (!number || !base::is_valid_host(host)) return std::nullopt;
+  return Endpoint{std::move(host), *number};
+}
+
 std::optional<Endpoint> endpoint_of(const Reply& instance) {
-  Endpoint endpoint;
-  endpoint.host = field(instance, "ip");
-  const auto port = base::parse_port(field(instance, "port"));
-  if (!port || !base::is_valid_host(endpoint.host)) return std::nullopt;
-  endpoint.port = *port;
-  return endpoint;
+  return make_endpoint(field(instance, "ip"), field(instance, "port"));
+}
+
+/// [host, port]
+std::optional<Endpoint> read_address(const Reply& address) {
+  const auto parts = address.elements();
+  if (parts.size() != 2) return std::nullopt;
+  return make_endpoint(std::string(parts[0].text()), std::string(parts[1].text()));
 }
 
 /// "slave,s_down,disconnected" has "s_down".
@@ -100,29 +111,30 @@ SentinelReport SentinelReport::failure(Error error) {
   return report;
 }
 
-SentinelReport read_sentinel(const Reply* my_id, const Reply& master, const Reply& sentinels,
-                             const Reply& replicas) {
+SentinelReport read_sentinel(const SentinelReplies& replies) {
+  const Reply& master = replies.master;
   SentinelReport report;
   if (master.is_error()) {
     report = refused(master);
-  } else if (master.is_nil()) {
+  } else if (replies.address.is_error()) {
+    report = refused(replies.address);
+  } else if (master.is_nil() || replies.address.is_nil()) {
     report.kind = SentinelReport::Kind::unknown_name;
-  } else if (!master.is_aggregate()) {
-    report = malformed("SENTINEL MASTER gave " + std::string(to_string(master.type())));
-  } else if (auto primary = endpoint_of(master); !primary) {
-    report = malformed("SENTINEL MASTER names no usable ip and port: " + master.describe());
+  } else if (auto primary = read_address(replies.address); !primary) {
+    report = malformed("no usable host and port in SENTINEL GET-MASTER-ADDR-BY-NAME: " +
+                       replies.address.describe());
   } else if (auto epoch = number<std::uint64_t>(field(master, "config-epoch")); !epoch) {
-    report = malformed("SENTINEL MASTER has no config-epoch");
+    report = malformed("no config-epoch in SENTINEL MASTER: " + master.describe());
   } else {
     report.kind = SentinelReport::Kind::named;
     report.primary = std::move(*primary);
-    report.primary_id = field(master, "runid");
     report.config_epoch = *epoch;
-    report.sentinels = number<int>(field(master, "num-other-sentinels")).value_or(0) + 1;
-    read_others(sentinels, report);
-    read_replicas(replicas, report);
+    const int others = number<int>(field(master, "num-other-sentinels")).value_or(0);
+    report.sentinels = std::clamp(others, 0, most_sentinels) + 1;
+    read_others(replies.sentinels, report);
+    read_replicas(replies.replicas, report);
   }
-  if (my_id != nullptr && !my_id->is_error()) report.id = my_id->text();
+  if (!replies.my_id.is_error()) report.id = replies.my_id.text();
   return report;
 }
 
@@ -139,12 +151,15 @@ SentinelEvent read_sentinel_event(std::string_view channel, std::string_view tex
     return next_word() == name ? SentinelEvent::switched : SentinelEvent::other;
   }
   // "master <name> <ip> <port>", or "slave <name> <ip> <port> @ <primary's name> <ip> <port>"
-  const std::string_view kind = next_word();
-  if (kind == "master") return next_word() == name ? SentinelEvent::hint : SentinelEvent::other;
-  const std::size_t at = text.find(" @ ");
-  if (at == std::string_view::npos) return SentinelEvent::other;
-  text.remove_prefix(at + 3);
-  return next_word() == name ? SentinelEvent::hint : SentinelEvent::other;
+  const bool about_primary = next_word() == "master";
+  if (!about_primary) {
+    const std::size_t at = text.find(" @ ");
+    if (at == std::string_view::npos) return SentinelEvent::other;
+    text.remove_prefix(at + 3);
+  }
+  if (next_word() != name) return SentinelEvent::other;
+  if (channel == "+failover-state-send-slaveof-noone") return SentinelEvent::handing_over;
+  return channel.starts_with("-failover-abort-") ? SentinelEvent::aborted : SentinelEvent::hint;
 }
 
 }  // namespace slotwise::topology

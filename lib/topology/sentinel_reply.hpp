@@ -43,7 +43,6 @@ struct SentinelReport {
   std::string id;  ///< of the sentinel that was asked; empty: it does not say (before Redis 6.2)
 
   Endpoint primary;
-  std::string primary_id;
   std::uint64_t config_epoch = 0;  ///< grows with every failover
   int sentinels = 1;               ///< how many watch this primary, itself included
   std::vector<KnownSentinel> others;
@@ -52,15 +51,28 @@ struct SentinelReport {
   static SentinelReport failure(Error error);
 };
 
-/// The replies to SENTINEL MYID (null: was not asked), MASTER, SENTINELS and REPLICAS.
-SentinelReport read_sentinel(const Reply* my_id, const Reply& master, const Reply& sentinels,
-                             const Reply& replicas);
+/// The replies to the SENTINEL commands, asked for in one write.
+struct SentinelReplies {
+  const Reply& my_id;
+  /// GET-MASTER-ADDR-BY-NAME: names the promoted replica from its promotion on, which MASTER does
+  /// only when all others have been told to follow it; MASTER has the epoch of the new one by then.
+  const Reply& address;
+  const Reply& master;
+  const Reply& sentinels;
+  const Reply& replicas;
+};
+
+SentinelReport read_sentinel(const SentinelReplies& replies);
 
 /// What a message of a sentinel's event channel is about.
 enum class SentinelEvent : std::uint8_t {
   other,     ///< another primary, or nothing that matters
   switched,  ///< +switch-master for this name: a failover is over
   hint,      ///< the primary, a replica or a sentinel of this name went up or down or is new
+  /// A failover will promote a replica in a moment (100 ms): what the primary of now acknowledges
+  /// after that is lost.
+  handing_over,
+  aborted,  ///< that failover was given up
 };
 
 /// `name`: the primary's, compared exactly ("mymaster" is not "mymaster2").
