@@ -25,6 +25,9 @@ std::string mend_of(const SentinelFacts& sentinel) {
       return "Give the URI the sentinels' own sentinel_user and sentinel_password.";
     case ErrorCode::tls_failed:
       return "Look at sentinel_tls and sentinel_ca in the URI, and at the sentinel's certificate.";
+    case ErrorCode::connection_lost:
+      return "If it wants TLS, put sentinel_tls=yes into the URI; else look why it closes "
+             "connections.";
     case ErrorCode::unknown_primary:
       return "See which names it has (SENTINEL MASTERS), and correct the URI or let it monitor.";
     default:

@@ -185,6 +185,7 @@ TEST_CASE("doctor: what to do about a sentinel depends on what is wrong with it"
   const Case cases[] = {{ErrorCode::connect_failed, "Bring it back"},
                         {ErrorCode::auth_failed, "sentinel_password"},
                         {ErrorCode::tls_failed, "sentinel_ca"},
+                        {ErrorCode::connection_lost, "sentinel_tls=yes"},
                         {ErrorCode::unknown_primary, "SENTINEL MASTERS"}};
   for (const Case& c : cases) {
     Facts facts = watched(3, 2);
