@@ -254,12 +254,14 @@ std::optional<PrimarySearch::Conclusion> PrimarySearch::weigh(time_point now) {
     return early;
   }
   const bool quorate = votes.answered >= majority;
+  const bool unanimous =
+      votes.candidates.size() == 1 && votes.answered >= std::max(votes.total, votes.known);
   const auto most_name = [&](const Candidate& c) { return 2 * c.votes > votes.answered; };
   Conclusion end;
   if (best == nullptr) {
     contender_.reset();
     end = nobody();
-  } else if (newer && (!quorate || most_name(*best))) {
+  } else if (unanimous || (newer && (!quorate || most_name(*best)))) {
     end = believe(*best);
   } else {
     const auto most = std::find_if(votes.candidates.begin(), votes.candidates.end(), most_name);

@@ -16,7 +16,8 @@
 //  2. Among the answers the highest config epoch wins.
 //  3. While a majority of the sentinels can be reached, a server that most of them do not name is
 //     not believed, whatever its epoch.
-//  4. A server of an older epoch than the believed one is not believed.
+//  4. A server of an older epoch than the believed one is not believed, unless every known sentinel
+//     names it: then somebody told them so.
 //  5. What rules 2 to 4 keep out is believed once most sentinels have named it, and nothing else,
 //     for `stubborn` without a break: they were set up anew, or one of them is wrong. It then stays
 //     so until they name another.
