@@ -208,6 +208,12 @@ std::vector<ConfigLine> SentinelSet::monitor_lines(const ServerOptions& sentinel
   if (options_.tls || options_.sentinel_tls) {
     // A sentinel has one switch for all that it connects to: data servers and other sentinels.
     lines.emplace_back("tls-replication", options_.tls ? "yes" : "no");
+    if (options_.tls && !options_.sentinel_tls) {
+      // It will not connect with TLS without a certificate of its own, which nobody asks for here.
+      const auto own = ca_->issue({.file_stem = sentinel.name, .ips = {sentinel.host}});
+      lines.emplace_back("tls-cert-file", config_word(own.cert_file.string()));
+      lines.emplace_back("tls-key-file", config_word(own.key_file.string()));
+    }
     lines.emplace_back("tls-ca-cert-file",
                        config_word(options_.sentinel_authority ? (dir_ / "both.crt").string()
                                                                : ca_->ca_file().string()));
