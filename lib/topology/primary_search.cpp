@@ -261,7 +261,7 @@ std::optional<PrimarySearch::Conclusion> PrimarySearch::weigh(time_point now) {
   if (best == nullptr) {
     contender_.reset();
     end = nobody();
-  } else if (unanimous || (newer && (!quorate || most_name(*best)))) {
+  } else if (unanimous || (newer && (!quorate || 2 * best->votes >= votes.answered))) {
     end = believe(*best);
   } else {
     const auto most = std::find_if(votes.candidates.begin(), votes.candidates.end(), most_name);

@@ -14,8 +14,9 @@
 //  have come back, or as soon as a
 //     majority names one server at the highest epoch heard of.
 //  2. Among the answers the highest config epoch wins.
-//  3. While a majority of the sentinels can be reached, a server that most of them do not name is
-//     not believed, whatever its epoch.
+//  3. While a majority of the sentinels can be reached, a server that most of those who answer do
+//  not
+//     name is not believed, whatever its epoch. (Named by half of them it is, by rule 2.)
 //  4. A server of an older epoch than the believed one is not believed, unless every known sentinel
 //     names it: then somebody told them so.
 //  5. What rules 2 to 4 keep out is believed once most sentinels have named it, and nothing else,
