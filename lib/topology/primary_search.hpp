@@ -6,22 +6,20 @@
 // How it is driven
 //   trigger(), settled(), reported() whenever something happened, and after each of them, and at
 //   Step::wake: poll(now). When poll() says so, every one of sentinels() is asked, and after each
-//   reported() those that are new and marked `asked`. Each comes back with reported(), also when it
-//   ran into its timeout.
+//   reported() those that are new and marked `asked`. Each comes back with reported(), also when
+//   it ran into its timeout.
 //
 // Rules
-//  1. All sentinels are asked together, also those learned during the round. A round ends when all
-//  have come back, or as soon as a
-//     majority names one server at the highest epoch heard of.
+//  1. All sentinels are asked together, also those learned during the round. A round ends when
+//     all have come back, or as soon as a majority names one server at the highest epoch heard of.
 //  2. Among the answers the highest config epoch wins.
 //  3. While a majority of the sentinels can be reached, a server that most of those who answer do
-//  not
-//     name is not believed, whatever its epoch. (Named by half of them it is, by rule 2.)
-//  4. A server of an older epoch than the believed one is not believed, unless every known sentinel
-//     names it: then somebody told them so.
+//     not name is not believed, whatever its epoch. (Named by half of them it is, by rule 2.)
+//  4. A server of an older epoch than the believed one is not believed, unless every known
+//     sentinel names it: then somebody told them so.
 //  5. What rules 2 to 4 keep out is believed once most sentinels have named it, and nothing else,
-//     for `stubborn` without a break: they were set up anew, or one of them is wrong. It then stays
-//     so until they name another.
+//     for `stubborn` without a break: they were set up anew, or one of them is wrong. It then
+//     stays so until they name another.
 //  6. While no primary is in use rounds follow one another, a few a second; else at every trigger
 //     and every check_interval.
 //  7. Sentinels that others name are added. One is counted once, by its id, under however many
