@@ -122,11 +122,14 @@ Handshake::State Handshake::judge(Step step, const Reply& reply) {
       if (is_credential_fault(text)) {
         return fail(ErrorCode::auth_failed, "the node asks for credentials", reply);
       }
-      return fail(ErrorCode::invalid_argument,
-                  "the node refused database " + std::to_string(settings_.database) +
-                      " (parameter `db`; a cluster has numbered databases only from Valkey 9 with "
-                      "cluster-databases)",
-                  reply);
+      return fail(
+          ErrorCode::invalid_argument,
+          "the node refused database " + std::to_string(settings_.database) +
+              (settings_.ask_node_id
+                   ? " (parameter `db`; a cluster has numbered databases only from Valkey 9 "
+                     "with cluster-databases)"
+                   : " (parameter `db`; the server's setting is `databases`)"),
+          reply);
     case Step::my_id:
       return judge_node_id(reply);
     case Step::role:

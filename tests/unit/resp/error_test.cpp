@@ -59,6 +59,8 @@ TEST_CASE("names") {
   CHECK(to_string(Outcome::executed) == "executed");
   CHECK(to_string(ErrorCode::invalid_argument) == "invalid_argument");
   CHECK(to_string(ErrorCode::overtaken) == "overtaken");
+  CHECK(to_string(ErrorCode::sentinels_unreachable) == "sentinels_unreachable");
+  CHECK(to_string(ErrorCode::unknown_primary) == "unknown_primary");
 }
 
 }  // namespace slotwise
