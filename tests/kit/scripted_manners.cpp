@@ -117,6 +117,17 @@ ScriptedReply ScriptedManners::cluster(const ScriptedSession& session,
   return no_answer(command);
 }
 
+/// One answer for each channel: pushes in RESP3, replies in RESP2.
+ScriptedReply ScriptedManners::subscribe(ScriptedSession& session, const Command& command) {
+  std::string bytes;
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    const std::vector<std::string> parts = {resp::bulk("subscribe"), resp::bulk(command[i]),
+                                            resp::integer(++session.subscriptions)};
+    bytes += session.resp3 ? resp::push(parts) : resp::array(parts);
+  }
+  return bytes;
+}
+
 std::string ScriptedManners::info() const {
   return fmt::format(
       "# Server\r\nredis_version:{}\r\nredis_mode:{}\r\n# Persistence\r\nloading:0\r\n"
@@ -150,6 +161,7 @@ ScriptedReply ScriptedManners::answer(ScriptedSession& session, const Command& c
   if (is("COMMAND")) {
     return same_name(word(command, 1), "COUNT") ? resp::integer(0) : resp::array({});
   }
+  if (is("SUBSCRIBE")) return subscribe(session, command);
   if (is("RESET")) {
     session.resp3 = false;
     session.authenticated = false;

@@ -18,6 +18,7 @@ struct ScriptedSession {
   bool resp3 = false;
   bool authenticated = false;
   std::string name;
+  int subscriptions = 0;
 };
 
 /// Answers like a friendly server. Thread rule: guarded by its owner.
@@ -43,6 +44,7 @@ class ScriptedManners {
                      const std::string& password) const;
   ScriptedReply client(ScriptedSession& session, const Command& command) const;
   ScriptedReply cluster(const ScriptedSession& session, const Command& command) const;
+  static ScriptedReply subscribe(ScriptedSession& session, const Command& command);
   std::string info() const;
   std::string role_reply() const;
 };

@@ -49,8 +49,8 @@ struct ScriptedNodeOptions {
 
 /// Unless a script says otherwise it answers like a friendly server: HELLO 2 and 3, AUTH, CLIENT
 /// ..., PING, ECHO, SELECT, READONLY, READWRITE, ASKING, ROLE, INFO, COMMAND ..., CLUSTER MYID,
-/// SLOTS, SHARDS, NODES, INFO, RESET, QUIT. Any other command gets "-ERR scripted node has no
-/// answer to 'GET foo'", so that a test sees what it forgot.
+/// SLOTS, SHARDS, NODES, INFO, SUBSCRIBE, RESET, QUIT. Any other command gets "-ERR scripted node
+/// has no answer to 'GET foo'", so that a test sees what it forgot.
 ///
 /// Scripts match by leading words: the command's name and, for containers such as CLUSTER or
 /// CLIENT, the sub-command in any case; other words exactly. One-time replies come before lasting

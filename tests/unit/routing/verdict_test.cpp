@@ -164,3 +164,78 @@ TEST_CASE("one unknown attempt makes the whole call unknown") {
   CHECK(overall_outcome(Outcome::rejected, false) == Outcome::rejected);
   CHECK(overall_outcome(Outcome::not_sent, false) == Outcome::not_sent);
 }
+
+TEST_CASE("READONLY: every connection to that address is closed, whatever the mode") {
+  for (const Mode mode : {Mode::cluster, Mode::sentinel, Mode::single}) {
+    for (const Target target : {Target::slot, Target::any_primary}) {
+      Facts f;
+      f.mode = mode;
+      f.target = target;
+      const Verdict v = judge("READONLY You can't write against a read only replica.", f);
+      CHECK(v.action == Action::retry);
+      CHECK(v.close_node);
+      CHECK(v.refresh);
+      CHECK(v.pause);
+      CHECK_FALSE(v.same_node);
+      CHECK_FALSE(v.patch_map);
+      CHECK(v.code == ErrorCode::read_only);
+      CHECK(v.outcome == Outcome::rejected);  // INCR did not run: it may go again
+    }
+  }
+}
+
+TEST_CASE("REDIRECT with sentinels: nobody but the sentinels says who the primary is") {
+  Facts f;
+  f.mode = Mode::sentinel;
+  const Verdict v = judge("REDIRECT 127.0.0.1:7001", f);
+  CHECK(v.action == Action::retry);
+  CHECK(v.close_node);
+  CHECK(v.refresh);
+  CHECK_FALSE(v.patch_map);
+  CHECK(v.outcome == Outcome::rejected);
+}
+
+TEST_CASE("REDIRECT of one server is followed, and stays") {
+  Facts f;
+  f.mode = Mode::single;
+  Verdict v = judge("REDIRECT 127.0.0.1:7001", f);
+  CHECK(v.action == Action::follow);
+  CHECK(v.patch_map);
+  CHECK_FALSE(v.asking);
+  CHECK_FALSE(v.close_node);
+  CHECK_FALSE(v.pause);
+
+  f.redirects = unpaused_redirects;
+  CHECK(judge("REDIRECT 127.0.0.1:7001", f).pause);
+  f.redirects = f.max_redirects;
+  v = judge("REDIRECT 127.0.0.1:7001", f);
+  CHECK(v.action == Action::deliver);
+  CHECK(v.code == ErrorCode::too_many_redirects);
+  CHECK(v.outcome == Outcome::rejected);
+}
+
+TEST_CASE("REDIRECT is data in a cluster, for a named node, and without an address") {
+  CHECK(judge("REDIRECT 127.0.0.1:7001", for_slot(5)).action == Action::deliver);
+  Facts f;
+  f.mode = Mode::single;
+  CHECK(judge("REDIRECT", f).action == Action::deliver);
+  CHECK(judge("REDIRECT nowhere", f).action == Action::deliver);
+  f.target = Target::fixed_node;
+  for (const Mode mode : {Mode::single, Mode::sentinel}) {
+    f.mode = mode;
+    CHECK(judge("REDIRECT 127.0.0.1:7001", f).action == Action::deliver);
+    CHECK(judge("READONLY x", f).action == Action::deliver);
+    CHECK(judge("READONLY x", f).code == ErrorCode::read_only);
+  }
+}
+
+TEST_CASE("no primary, and sentinels out of reach, are waited out") {
+  for (const ErrorCode code :
+       {ErrorCode::no_primary, ErrorCode::connect_failed, ErrorCode::sentinels_unreachable}) {
+    Facts f;
+    f.mode = Mode::sentinel;
+    const Verdict v = judge_failure(Error(code, Outcome::not_sent, "x"), f);
+    CHECK(v.action == Action::retry);
+    CHECK(v.pause);
+  }
+}
