@@ -38,14 +38,16 @@ inline bool plan_simple(Plan& plan, const CallSpec& call, const CallOptions& opt
                         const Config& config) noexcept {
   const commands::CommandInfo* info = info_of(call.command);
   if (info == nullptr || !info->simple || info->single_key >= call.words.size() ||
-      !options.node.empty() || config.mode != Mode::cluster) {
+      !options.node.empty()) {
     return false;
   }
   plan.info = info;
   plan.read_only = info->read_only();
   plan.retry_safe = info->retry_safe() || options.idempotent;
-  plan.target = routing::Target::slot;
-  plan.slot = slot(call.words[info->single_key]);
+  if (config.mode == Mode::cluster) {
+    plan.target = routing::Target::slot;
+    plan.slot = slot(call.words[info->single_key]);
+  }  // else it is any primary, which is the default
   return true;
 }
 

@@ -248,13 +248,15 @@ void SentinelKeeper::node_up(Node& node) {
 void SentinelKeeper::node_down(Node& node, const Error& error) {
   if (&node != primary_ || stopped_ || node.connected()) return;
   withdraw();
-  const bool hopeless =
-      error.code() == ErrorCode::auth_failed || error.code() == ErrorCode::invalid_argument;
-  problem(
-      error.with_node(node.name())
-          .with_message("the primary " + node.name() +
-                        ", as the sentinels say, cannot be used: " + std::string(error.message())),
-      hopeless);
+  const ErrorCode code =
+      error.code() == ErrorCode::connection_lost ? ErrorCode::connect_failed : error.code();
+  const bool hopeless = code == ErrorCode::auth_failed || code == ErrorCode::invalid_argument;
+  problem(Error(code, Outcome::not_sent,
+                "the primary " + node.name() +
+                    ", as the sentinels say, cannot be used: " + std::string(error.message()))
+              .with_node(node.name())
+              .with_server_text(std::string(error.server_text())),
+          hopeless);
   trigger(RefreshReason::node_lost);
 }
 

@@ -17,6 +17,9 @@ using std::chrono::milliseconds;
 // gone.
 constexpr int failures_of_the_gone = 3;
 constexpr milliseconds check_without_events(1000);
+// Answers of a majority may be late once or twice, after a cut for instance. The word of a minority
+// is taken when they have stayed away so many rounds in a row.
+constexpr int rounds_without_majority = 3;
 
 using Kind = SentinelReport::Kind;
 
@@ -194,11 +197,14 @@ bool PrimarySearch::note(Sentinel& sentinel, const SentinelReport& report) {
 /// One that is known by several names is counted once.
 PrimarySearch::Count PrimarySearch::count() const {
   Count count;
-  std::set<std::string> known;
+  // A seed that never told its id may be one of those that were learned with it.
+  std::set<std::string> seeds;
+  std::set<std::string> ids;
   std::set<std::string> counted;
   for (const Sentinel& s : sentinels_) {
     const std::string who = s.id.empty() ? base::endpoint_key(s.endpoint) : s.id;
-    known.insert(who);
+    if (s.seed) seeds.insert(who);
+    if (!s.id.empty()) ids.insert(who);
     count.pending = count.pending || s.asked;
     if (!s.report || s.report->kind != Kind::named || !counted.insert(who).second) continue;
     ++count.answered;
@@ -215,7 +221,7 @@ PrimarySearch::Count PrimarySearch::count() const {
     ++c.votes;
   }
   count.total = std::max(count.total, count.answered);
-  count.known = static_cast<int>(known.size());
+  count.known = static_cast<int>(std::max(seeds.size(), ids.size()));
   std::stable_sort(count.candidates.begin(), count.candidates.end(),
                    [this](const auto& a, const auto& b) {
                      if (a.epoch != b.epoch) return a.epoch > b.epoch;
@@ -240,6 +246,17 @@ bool PrimarySearch::insists(const Candidate* most, time_point now) {
   return now - contender_since_ >= settings_.stubborn;
 }
 
+bool PrimarySearch::minority_may_decide() const noexcept {
+  return minority_rounds_ >= rounds_without_majority;
+}
+
+/// Rule 3: named by most, or by half of them while the others are of an older epoch.
+bool PrimarySearch::may_lead(const Count& votes) const {
+  const Candidate& best = votes.candidates.front();
+  if (2 * best.votes > votes.answered) return true;
+  return 2 * best.votes == votes.answered && best.epoch > votes.candidates[1].epoch;
+}
+
 std::optional<PrimarySearch::Conclusion> PrimarySearch::weigh(time_point now) {
   const Count votes = count();
   const int majority = votes.total / 2 + 1;
@@ -250,18 +267,20 @@ std::optional<PrimarySearch::Conclusion> PrimarySearch::weigh(time_point now) {
     const int of_all = std::max(votes.total, votes.known) / 2 + 1;
     if (!newer || best->votes < of_all) return std::nullopt;
     Conclusion early = believe(*best);
+    minority_rounds_ = 0;
     close_round(true);
     return early;
   }
   const bool quorate = votes.answered >= majority;
   const bool unanimous =
       votes.candidates.size() == 1 && votes.answered >= std::max(votes.total, votes.known);
+  minority_rounds_ = quorate ? 0 : minority_rounds_ + 1;
   const auto most_name = [&](const Candidate& c) { return 2 * c.votes > votes.answered; };
   Conclusion end;
   if (best == nullptr) {
     contender_.reset();
     end = nobody();
-  } else if (unanimous || (newer && (!quorate || 2 * best->votes >= votes.answered))) {
+  } else if (unanimous || (newer && (quorate ? may_lead(votes) : minority_may_decide()))) {
     end = believe(*best);
   } else {
     const auto most = std::find_if(votes.candidates.begin(), votes.candidates.end(), most_name);

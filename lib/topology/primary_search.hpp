@@ -14,7 +14,8 @@
 //     all have come back, or as soon as a majority names one server at the highest epoch heard of.
 //  2. Among the answers the highest config epoch wins.
 //  3. While a majority of the sentinels can be reached, a server that most of those who answer do
-//     not name is not believed, whatever its epoch. (Named by half of them it is, by rule 2.)
+//     not name is not believed, whatever its epoch. (Named by half of them it is, by rule 2.) A
+//     minority is believed once no majority has answered for three rounds in a row.
 //  4. A server of an older epoch than the believed one is not believed, unless every known
 //     sentinel names it: then somebody told them so.
 //  5. What rules 2 to 4 keep out is believed once most sentinels have named it, and nothing else,
@@ -130,6 +131,8 @@ class PrimarySearch {
   void drop_the_gone();
   Count count() const;
   bool insists(const Candidate* most, time_point now);
+  bool may_lead(const Count& votes) const;
+  bool minority_may_decide() const noexcept;
   std::optional<Conclusion> weigh(time_point now);
   Conclusion believe(const Candidate& candidate);
   Conclusion doubt(const Count& count, const Candidate* most) const;
@@ -150,6 +153,7 @@ class PrimarySearch {
   bool open_ = false;
   std::uint64_t round_ = 0;
   int unanswered_rounds_ = 0;
+  int minority_rounds_ = 0;  // in a row: no majority of the sentinels answered
   std::optional<time_point> last_round_;
   std::optional<time_point> next_check_;
   time_point not_before_ = time_point::min();
