@@ -354,7 +354,7 @@ TEST_CASE("a sentinel that says half an answer, nothing, or nonsense does not ho
   CHECK(s.y.executed() == 1);
 }
 
-TEST_CASE("a minority that answers is believed once the others have had their time") {
+TEST_CASE("a minority that answers is believed once the others have stayed away") {
   SentinelScene s;
   s.sentinels[0].node().mute(true);
   s.sentinels[1].node().mute(true);
@@ -363,7 +363,7 @@ TEST_CASE("a minority that answers is believed once the others have had their ti
   const auto start = Clock::now();
   const Client client = Client::connect(config);
   CHECK(ms_since(start) >= 250);
-  CHECK(ms_since(start) < 2000);
+  CHECK(ms_since(start) < 4000);
   CHECK(client.incr("n") == 1);
 }
 
