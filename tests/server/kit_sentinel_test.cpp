@@ -129,7 +129,7 @@ TEST_CASE("kit: sentinels and servers move, what is announced is addresses") {
                         .names = kit::SentinelNames::uri,
                         .dns = dns,
                         .config = {{"appendonly", "yes"}}});
-  CHECK(set.uri().find("@") == std::string::npos);
+  CHECK(set.uri().find('@') == std::string::npos);
   CHECK(set.uri().find("//w1.lab.test:") != std::string::npos);
   CHECK(set.uri().find("dns_servers=") != std::string::npos);
   set.server(0).command("SET", "k", "v");
