@@ -246,8 +246,10 @@ bool PrimarySearch::insists(const Candidate* most, time_point now) {
   return now - contender_since_ >= settings_.stubborn;
 }
 
-bool PrimarySearch::minority_may_decide() const noexcept {
-  return minority_rounds_ >= rounds_without_majority;
+/// What is in use may be confirmed by few; what is to be used may not.
+bool PrimarySearch::minority_may_decide(const Candidate& best) const {
+  const bool in_use = settled_ && believed_ && base::same_endpoint(best.endpoint, *believed_);
+  return in_use || minority_rounds_ >= rounds_without_majority;
 }
 
 /// Rule 3: named by most, or by half of them while the others are of an older epoch.
@@ -280,7 +282,7 @@ std::optional<PrimarySearch::Conclusion> PrimarySearch::weigh(time_point now) {
   if (best == nullptr) {
     contender_.reset();
     end = nobody();
-  } else if (unanimous || (newer && (quorate ? may_lead(votes) : minority_may_decide()))) {
+  } else if (unanimous || (newer && (quorate ? may_lead(votes) : minority_may_decide(*best)))) {
     end = believe(*best);
   } else {
     const auto most = std::find_if(votes.candidates.begin(), votes.candidates.end(), most_name);

@@ -132,7 +132,7 @@ class PrimarySearch {
   Count count() const;
   bool insists(const Candidate* most, time_point now);
   bool may_lead(const Count& votes) const;
-  bool minority_may_decide() const noexcept;
+  bool minority_may_decide(const Candidate& best) const;
   std::optional<Conclusion> weigh(time_point now);
   Conclusion believe(const Candidate& candidate);
   Conclusion doubt(const Count& count, const Candidate* most) const;

@@ -215,6 +215,20 @@ TEST_CASE("refresh() asks the sentinels, and topology() tells what they say") {
   CHECK(primary_of(client) == s.y.endpoint());  // it is still good
 }
 
+TEST_CASE("refresh() does well while a minority of the sentinels is left") {
+  SentinelScene s;
+  const Client client = s.client();
+  for (std::size_t i = 1; i < 3; ++i) {
+    s.sentinels[i].node().stop_listening();
+    s.sentinels[i].node().close_all();
+  }
+  const auto start = Clock::now();
+  CHECK(client.refresh().has_value());
+  CHECK(ms_since(start) < 3000);
+  CHECK(client.incr("n") == 1);
+  CHECK(primary_of(client) == s.x.endpoint());
+}
+
 TEST_CASE("close() while the primary is being looked for ends at once") {
   SentinelScene s;
   Client client = s.client(60s);
