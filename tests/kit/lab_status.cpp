@@ -119,7 +119,11 @@ std::vector<LabNode> Lab::sentinel_status() const {
     fill_process(node, sentinels_->sentinel(i));
     node.role = "sentinel";
     if (node.state == "up") {
-      node.follows = sentinels_->server(sentinels_->primary_according_to(i)).name();
+      try {
+        node.follows = sentinels_->server(sentinels_->primary_according_to(i)).name();
+      } catch (const Error& error) {
+        node.trouble = error.what();  // it names a server's old address, for one
+      }
     }
     all.push_back(std::move(node));
   }

@@ -14,10 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string role_of(Server& server) {
-  return server.command("ROLE").at(0).str();
-}
-
 bool is_sentinel_name(const std::string& name) {
   return name.starts_with("w");
 }
@@ -297,7 +293,7 @@ void SentinelSet::swap_roles_by_hand(std::size_t new_primary) {
   const auto colon = where.rfind(':');
   Server* old = nullptr;
   for (const auto& server : servers_) {
-    if (server->running() && role_of(*server) == "master") old = server.get();
+    if (server->running() && server->role() == "master") old = server.get();
   }
   if (old == nullptr || old == &server(new_primary))
     throw Error("there are no roles to be swapped");

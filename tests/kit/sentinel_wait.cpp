@@ -10,14 +10,6 @@
 
 namespace slotwise::kit {
 
-namespace {
-
-std::string role_of(Server& server) {
-  return server.command("ROLE").at(0).str();
-}
-
-}  // namespace
-
 std::optional<std::size_t> SentinelSet::server_at(const std::string& endpoint) const {
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     if (this->endpoint(*servers_[i]) == endpoint) return i;
@@ -117,9 +109,8 @@ std::size_t SentinelSet::wait_for_new_primary(std::size_t not_this, milliseconds
         last = "the sentinels name the old one";
         return false;
       }
-      last =
-          fmt::format("{} says that it is {}", servers_[found]->name(), role_of(*servers_[found]));
-      return role_of(*servers_[found]) == "master";
+      last = fmt::format("{} says that it is {}", servers_[found]->name(), servers_[found]->role());
+      return servers_[found]->role() == "master";
     } catch (const Error& error) {
       last = error.what();
       return false;

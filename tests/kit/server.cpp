@@ -308,6 +308,10 @@ std::vector<Reply> Server::pipeline(const std::vector<std::vector<std::string>>&
   return admin().pipeline(commands);
 }
 
+std::string Server::role() {
+  return command("ROLE").at(0).str();
+}
+
 std::string Server::info_section(const std::string& section) {
   return command("INFO", section).str();
 }

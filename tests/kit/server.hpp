@@ -117,6 +117,8 @@ class Server {
   std::vector<Reply> pipeline(const std::vector<std::vector<std::string>>& commands);
   /// A value of INFO ("used_memory"); empty if there is none.
   std::string info(const std::string& field);
+  /// The first word of ROLE: "master", "slave", "sentinel".
+  std::string role();
   std::string info_section(const std::string& section);
 
   /// A connection of its own as the kit's user.

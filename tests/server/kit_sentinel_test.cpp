@@ -22,7 +22,7 @@ TEST_CASE("kit: sentinels watch, fail over, and take a primary back as a replica
   CHECK(third != second);
   set.restart(set.server(second));
   set.wait_ready(40s);
-  CHECK(set.server(second).command("ROLE").at(0).str() == "slave");
+  CHECK(set.server(second).role() == "slave");
   for (std::size_t i = 0; i < 3; ++i) {
     kit::wait_until([&] { return set.primary_according_to(i) == third; }, 10s,
                     "all sentinels to name the new primary");
@@ -34,7 +34,7 @@ TEST_CASE("kit: sentinels watch, fail over, and take a primary back as a replica
     set.sentinel(i).pause();
   set.swap_roles_by_hand(second);
   CHECK(client.try_command("SET", "k", "v").is_error("READONLY"));
-  CHECK(set.server(second).command("ROLE").at(0).str() == "master");
+  CHECK(set.server(second).role() == "master");
 }
 
 TEST_CASE("kit: sentinels with passwords and TLS of their own") {

@@ -121,7 +121,7 @@ TEST_CASE("survive sentinel e: three of five sentinels are gone when the primary
                                 said, error.what()));
 }
 
-TEST_CASE("survive sentinel f: an isolated sentinel names the old primary", "[alone]") {
+TEST_CASE("survive sentinel f: an isolated sentinel names the old primary") {
   // Really isolated: no sentinel and no server reaches it, or is reached by it; clients do.
   kit::SentinelSet set({.replicas = 1, .sentinels = 3, .proxied = true});
   SentinelScene scene(set);

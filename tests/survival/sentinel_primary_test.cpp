@@ -54,7 +54,7 @@ TEST_CASE("survive sentinel a: SIGKILL of the primary", "[alone]") {
   scene.finish("a", text);
 }
 
-TEST_CASE("survive sentinel b: the old primary comes back as one, 20 times", "[alone]") {
+TEST_CASE("survive sentinel b: the old primary comes back as one, 20 times") {
   constexpr int rounds = 20;
   constexpr double long_enough_ms = 1500;
   kit::SentinelSet set(

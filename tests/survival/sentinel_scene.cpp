@@ -205,7 +205,7 @@ ServerWatch::Seen ServerWatch::finish() {
 
 std::string role_of(kit::Server& server) {
   try {
-    return server.command("ROLE").at(0).str();
+    return server.role();
   } catch (const kit::Error&) {
     return {};
   }
