@@ -165,6 +165,9 @@ void SentinelKeeper::follow(const Endpoint& endpoint) {
                 "the sentinels name another primary now: " + endpoint.to_string()));
     primary_ = &node;
     held_until_ = {};
+    problem_ =
+        Error(ErrorCode::connect_failed, Outcome::not_sent,
+              "the primary " + node.name() + ", as the sentinels say, is being connected to");
     // Whatever is open to it did not have to say that it is the primary.
     node.close_all(Error(ErrorCode::connection_lost, Outcome::unknown,
                          "the server has become the primary: connections are made anew"));
