@@ -6,6 +6,26 @@
 #include <mutex>
 
 namespace slotwise::net {
+namespace {
+
+constexpr int version_1_31 = 0x011f00;
+
+/// Of the library that is loaded: it may be newer than the one compiled against.
+int loaded_version() noexcept {
+  int version = 0;
+  (void)::ares_version(&version);
+  return version;
+}
+
+/// A newer library reads the options that came after ours from the bytes behind them. Zero means
+/// what is wanted: no query cache, which is on from 1.31 unless told otherwise.
+struct Options {
+  ::ares_options known{};
+  char later[256] = {};
+};
+constexpr int opt_query_cache = 1 << 21;  // ARES_OPT_QUERY_CACHE
+
+}  // namespace
 
 struct AresChannel::Question {
   AresChannel* channel;
@@ -23,7 +43,7 @@ std::unique_ptr<AresChannel> AresChannel::make(Loop& loop, const channel_setting
 #if ARES_VERSION < 0x011f00
   // Old versions go on to the next server at SERVFAIL and REFUSED, and when there is none left
   // they say that no server can be reached. With a single server its own word is the news.
-  if (status == ARES_SUCCESS && result->server_count() == 1) {
+  if (status == ARES_SUCCESS && loaded_version() < version_1_31 && result->server_count() == 1) {
     ::ares_destroy(result->channel_);
     result->channel_ = nullptr;
     status = result->open(settings, ARES_FLAG_NOCHECKRESP);
@@ -35,7 +55,8 @@ std::unique_ptr<AresChannel> AresChannel::make(Loop& loop, const channel_setting
 }
 
 int AresChannel::open(const channel_settings& settings, int flags) {
-  ::ares_options options{};
+  Options with_later;
+  ::ares_options& options = with_later.known;
   int mask = ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES;
   if (flags != 0) mask |= ARES_OPT_FLAGS;
   options.flags = flags;
@@ -44,10 +65,7 @@ int AresChannel::open(const channel_settings& settings, int flags) {
   options.lookups = const_cast<char*>(settings.lookups);  // copied
   options.timeout = settings.try_timeout_ms;
   options.tries = settings.tries;
-#if ARES_VERSION >= 0x011f00  // 1.31: a query cache that is on unless told otherwise
-  options.qcache_max_ttl = 0;
-  mask |= ARES_OPT_QUERY_CACHE;
-#endif
+  if (loaded_version() >= version_1_31) mask |= opt_query_cache;
   int status = ::ares_init_options(&channel_, &options, mask);
   if (status == ARES_SUCCESS && !settings.servers.empty()) {
     status = ::ares_set_servers_ports_csv(channel_, settings.servers.c_str());
