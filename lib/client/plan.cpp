@@ -12,8 +12,6 @@
 namespace slotwise::detail {
 namespace {
 
-using commands::Flag;
-
 Error refused(std::string text) {
   return Error(ErrorCode::refused, Outcome::not_sent, std::move(text));
 }
@@ -74,7 +72,7 @@ std::optional<Error> make_plan(Plan& plan, const CallSpec& call, const CallOptio
     plan.read_only = info->read_only();
     plan.retry_safe = info->retry_safe() || options.idempotent;
     plan.may_run_in_part = runs_a_script(*info);
-    if (info->is(Flag::blocking) && commands::blocks(*info, words)) {
+    if (info->is(commands::Flag::blocking) && commands::blocks(*info, words)) {
       plan.blocking = true;
       plan.wants_ping = is_wait(*info);
       const auto time = commands::server_block_time(*info, words);

@@ -99,7 +99,7 @@ std::string upper(std::string_view text) {
 }
 
 /// No server's names are longer. What is longer is a value in the wrong place, and is not copied.
-constexpr std::size_t longest_name = 128;
+constexpr std::size_t longest_learned_name = 128;
 
 std::string key_of(std::string_view name, std::string_view subcommand) {
   std::string key = upper(name);
@@ -251,7 +251,7 @@ LearnedCommands::~LearnedCommands() = default;
 
 LearnedCommands::Found LearnedCommands::find(Args args) const {
   if (args.empty()) return {};
-  if (args[0].size() > longest_name) return {true, nullptr};
+  if (args[0].size() > longest_learned_name) return {true, nullptr};
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key_of(args[0], {}));
   // Full: a name that cannot be remembered must not be asked about again and again.
@@ -259,13 +259,13 @@ LearnedCommands::Found LearnedCommands::find(Args args) const {
   const Entry& entry = *found->second;
   if (!entry.exists) return {true, nullptr};
   if (!entry.info.is(Flag::container) || args.size() < 2) return {true, &entry.info};
-  if (args[1].size() > longest_name) return {true, nullptr};
+  if (args[1].size() > longest_learned_name) return {true, nullptr};
   const auto sub = entries_.find(key_of(args[0], args[1]));
   return {true, sub != entries_.end() && sub->second->exists ? &sub->second->info : nullptr};
 }
 
 void LearnedCommands::learn(std::string_view name, const Reply& reply) {
-  if (name.size() > longest_name) return;
+  if (name.size() > longest_learned_name) return;
   // Built outside the lock.
   std::vector<std::unique_ptr<const Entry>> built;
   const auto build = [&built](const Reply& raw) {

@@ -15,7 +15,7 @@ namespace {
 // lost is sent again; a write is not, so less is taken on trust.
 constexpr auto trusted_for_reads = std::chrono::milliseconds(5);
 constexpr auto trusted_for_writes = std::chrono::microseconds(200);
-constexpr std::size_t read_chunk = 16 * 1024;
+constexpr std::size_t read_at_once = 16 * 1024;
 constexpr std::chrono::milliseconds least_wait(1);
 
 }  // namespace
@@ -52,7 +52,8 @@ Error DirectConnection::broken(std::string why, bool sent) {
 
 /// Reads what came while nobody used the connection. Pushes are fine; anything else is not.
 bool DirectConnection::still_good() {
-  const net::io_result got = stream_.read(parser_->prepare(read_chunk), net::io_mode::nonblocking);
+  const net::io_result got =
+      stream_.read(parser_->prepare(read_at_once), net::io_mode::nonblocking);
   parser_->commit(got.bytes);
   if (got.bytes > 0) return only_pushes_left();
   return got.status == net::io_status::want_read;
@@ -79,7 +80,7 @@ Exchange DirectConnection::exchange(std::string_view bytes, bool careful, TimePo
   if (put.status != net::io_status::ok) [[unlikely]] {
     return {Exchange::Status::failed, not_written(put)};
   }
-  const net::io_result got = stream_.read(parser_->prepare(read_chunk), net::io_mode::blocking);
+  const net::io_result got = stream_.read(parser_->prepare(read_at_once), net::io_mode::blocking);
   parser_->commit(got.bytes);
   if (got.bytes == 0) [[unlikely]] {
     return not_read(got, deadline);
@@ -134,7 +135,7 @@ Exchange DirectConnection::receive(TimePoint deadline, milliseconds silence_limi
     last_used_ = now;
     stream_.set_blocking_timeout(std::clamp<net::duration>(
         deadline - now, least_wait, std::max<net::duration>(silence_limit, least_wait)));
-    const net::io_result got = stream_.read(parser_->prepare(read_chunk), net::io_mode::blocking);
+    const net::io_result got = stream_.read(parser_->prepare(read_at_once), net::io_mode::blocking);
     parser_->commit(got.bytes);
     if (got.bytes == 0) return not_read(got, deadline);
   }
