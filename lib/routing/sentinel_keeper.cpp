@@ -63,6 +63,8 @@ void SentinelKeeper::step() {
   if (stopped_) return;
   const PrimarySearch::Step step = search_.poll(around_.loop.now());
   if (step.ask) {
+    asked_at_ = around_.loop.now();
+    switched_since_asked_ = false;
     around_.observer.counters.refreshes.add();
     if (around_.observer.listening()) {
       around_.observer.tell(Event::Kind::refresh_started, {},
@@ -114,6 +116,8 @@ void SentinelKeeper::on_report(SentinelPeer& peer, SentinelReport&& report) {
 void SentinelKeeper::on_event(SentinelPeer& /*peer*/, SentinelEvent event) {
   if (event == SentinelEvent::handing_over) hold();
   if (event == SentinelEvent::aborted) held_until_ = {};
+  // An answer of before, in the round that is open, may name the primary of before.
+  if (event == SentinelEvent::switched) switched_since_asked_ = true;
   // A hint, never proof: whatever it says, the sentinels are asked.
   search_.trigger();
   soon();
@@ -151,7 +155,7 @@ void SentinelKeeper::conclude(const PrimarySearch::Conclusion& conclusion) {
     if (!published_) problem(*conclusion.error, conclusion.hopeless);
     return;
   }
-  confirmed_at_ = around_.loop.now();
+  confirmed_at_ = asked_at_;
   config_epoch_ = conclusion.config_epoch;
   follow(*conclusion.primary);
   take_replicas(conclusion.replicas);
@@ -210,8 +214,13 @@ void SentinelKeeper::take_replicas(const std::vector<topology::KnownReplica>& kn
   }
 }
 
+/// Invariant 1. If it does not hold the next round will tell.
+bool SentinelKeeper::confirmed() const noexcept {
+  return !switched_since_asked_ && ready_at_ - confirmed_at_ <= confirmation;
+}
+
 void SentinelKeeper::publish() {
-  if (published_ || around_.loop.now() < held_until_) return;
+  if (published_ || !confirmed() || around_.loop.now() < held_until_) return;
   published_ = usable_ = true;
   problem_.reset();
   table_.set_all(primary_);
@@ -243,9 +252,9 @@ void SentinelKeeper::problem(const Error& error, bool hopeless) {
 
 void SentinelKeeper::node_up(Node& node) {
   if (&node != primary_ || published_ || !node.connected()) return;
-  if (around_.loop.now() - confirmed_at_ <= confirmation) return publish();
-  search_.trigger();
-  soon();
+  ready_at_ = around_.loop.now();
+  publish();
+  if (!published_) trigger(RefreshReason::node_lost);
 }
 
 void SentinelKeeper::node_down(Node& node, const Error& error) {

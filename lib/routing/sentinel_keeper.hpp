@@ -7,16 +7,15 @@
 // belief becomes a node.
 //
 // Invariants
-//  1. The slot table names a node only while (a) the sentinels named it, at most `confirmation`
-//  before
-//     its connection became ready or after that, and (b) that connection heard ROLE master.
+//  1. The slot table names a node only while (a) the sentinels, asked at most `confirmation` before
+//     its connection became ready, named it and told of no switch since they were asked, and
+//     (b) that connection heard ROLE master.
 //  2. When the connection of the primary ends, the table is empty until the sentinels were asked
 //     again: no reconnect goes to an address of before.
 //  3. While a failover promotes a replica nothing is published: what the old primary acknowledged
 //     would be lost. This ends with the sentinels' word, or after `longest_hold`.
 //  4. When the sentinels name another one, or disagree with a newer epoch, all connections to the
-//  old
-//     one are closed before anything else happens.
+//     old one are closed before anything else happens.
 #pragma once
 
 #include <chrono>
@@ -69,6 +68,7 @@ class SentinelKeeper final : public TopologyKeeper, private SentinelPeerEvents {
   void leave(const Error& why);
   void take_replicas(const std::vector<topology::KnownReplica>& known);
   void hold();
+  bool confirmed() const noexcept;
   void publish();
   void withdraw();
   void problem(const Error& error, bool hopeless);
@@ -86,9 +86,12 @@ class SentinelKeeper final : public TopologyKeeper, private SentinelPeerEvents {
   std::vector<Node*> replicas_;                      // of which some may be unwell
   ShardNodes shard_;
   std::optional<Error> problem_;    // why nobody is published
-  TimePoint confirmed_at_{};        // when the sentinels last named primary_
+  TimePoint asked_at_{};            // when the last round began
+  TimePoint confirmed_at_{};        // when the last round began that named primary_
+  TimePoint ready_at_{};            // when the connection of primary_ became ready
   std::uint64_t config_epoch_ = 0;  // and with which epoch
   TimePoint held_until_{};          // invariant 3
+  bool switched_since_asked_ = false;
   bool published_ = false;
   bool usable_ = false;
   bool stopped_ = false;

@@ -243,7 +243,7 @@ bool PrimarySearch::insists(const Candidate* most, time_point now) {
     contender_ = most->endpoint;
     contender_since_ = now;
   }
-  return now - contender_since_ >= settings_.stubborn;
+  return now - contender_since_ >= settings_.insistence;
 }
 
 /// What is in use may be confirmed by few; what is to be used may not.

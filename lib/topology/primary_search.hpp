@@ -19,7 +19,7 @@
 //  4. A server of an older epoch than the believed one is not believed, unless every known
 //     sentinel names it: then somebody told them so.
 //  5. What rules 2 to 4 keep out is believed once most sentinels have named it, and nothing else,
-//     for `stubborn` without a break: they were set up anew, or one of them is wrong. It then
+//     for `insistence` without a break: they were set up anew, or one of them is wrong. It then
 //     stays so until they name another.
 //  6. While no primary is in use rounds follow one another, a few a second; else at every trigger
 //     and every check_interval.
@@ -48,7 +48,7 @@ struct PrimarySearchSettings {
   milliseconds pause{200};               ///< between rounds while no primary is in use
   milliseconds pause_unreachable{1000};  ///< the same, at most, while no sentinel answers
   milliseconds trigger_pause{100};       ///< between rounds that triggers ask for
-  milliseconds stubborn{10'000};         ///< rule 5
+  milliseconds insistence{10'000};       ///< rule 5
 
   static PrimarySearchSettings from(const Config& config);
 };

@@ -211,11 +211,8 @@ void check_versions(const Picture& picture, Findings& findings) {
   }
   if (nodes_by_version.empty()) return;
   if (nodes_by_version.size() > 1) {
-    std::string what = "Nodes run different versions:";
-    for (const auto& [version, nodes] : nodes_by_version)
-      what += fmt::format(" {} on {};", version, listed(nodes));
-    what.back() = '.';
-    findings.add(Level::warning, "version", std::move(what),
+    findings.add(Level::warning, "version",
+                 told_apart("Nodes run different versions", nodes_by_version, "on"),
                  "An older replica may not be able to read what a newer primary sends, and a "
                  "failover to an older node takes commands away.",
                  "Finish the upgrade; replicas first, then fail over to them.");

@@ -81,11 +81,8 @@ void look_at_votes(const std::vector<const SentinelFacts*>& sentinels, Findings&
   for (const SentinelFacts* s : sentinels)
     by_quorum[s->field("quorum")].push_back(s->endpoint);
   if (by_quorum.size() > 1) {
-    std::string what = "The sentinels have different quorums:";
-    for (const auto& [number, names] : by_quorum)
-      what += fmt::format(" {} at {};", number, listed(names));
-    what.back() = '.';
-    findings.add(Level::warning, "quorum", std::move(what),
+    findings.add(Level::warning, "quorum",
+                 told_apart("The sentinels have different quorums", by_quorum, "at"),
                  "How many must call the primary dead depends on which of them looks.",
                  "SENTINEL SET name quorum N on each.");
   }
@@ -173,11 +170,8 @@ void look_at_agreement(const std::vector<const SentinelFacts*>& sentinels, Findi
     if (!s->quorum_reached) no_quorum[s->ckquorum].push_back(s->endpoint);
   }
   if (by_primary.size() > 1) {
-    std::string what = "The sentinels name different primaries:";
-    for (const auto& [primary, names] : by_primary)
-      what += fmt::format(" {} by {};", primary, listed(names));
-    what.back() = '.';
-    findings.add(Level::problem, "sentinels", std::move(what),
+    findings.add(Level::problem, "sentinels",
+                 told_apart("The sentinels name different primaries", by_primary, "by"),
                  "Clients write to different servers, and one of them will lose all of it.",
                  "If it stays for more than some seconds: SENTINEL RESET name on those that are "
                  "wrong.");

@@ -124,6 +124,16 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string told_apart(std::string title,
+                       const std::map<std::string, std::vector<std::string>>& names_by_what,
+                       std::string_view word) {
+  title += ':';
+  for (const auto& [what, names] : names_by_what)
+    title += fmt::format(" {} {} {};", what, word, listed(names));
+  title.back() = '.';
+  return title;
+}
+
 std::string counted(std::size_t n, std::string_view thing) {
   return fmt::format("{} {}{}", grouped(n), thing, n == 1 ? "" : "s");
 }

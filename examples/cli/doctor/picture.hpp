@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,10 @@ struct Picture {
 
 /// "a", "a and b", "a, b and 7 more".
 std::string listed(const std::vector<std::string>& names);
+/// "Nodes run different versions: 9.1 on a and b; 8.0 on c." `word`: "on".
+std::string told_apart(std::string title,
+                       const std::map<std::string, std::vector<std::string>>& names_by_what,
+                       std::string_view word);
 /// "1 node", "3 nodes".
 std::string counted(std::size_t n, std::string_view thing);
 /// "2.4 GB"

@@ -218,7 +218,7 @@ TEST_CASE("a tie in a minority does not turn with the order of answers") {
 TEST_CASE("one sentinel with a wrong epoch does not take away what most name") {
   Search s(3);
   s.settle(y, 5);
-  // As of the first doubt the client may be careful once; after `stubborn` it must be over.
+  // As of the first doubt the client may be careful once; after `insistence` it must be over.
   const auto all = [] { return std::vector{says(1, x, 99), says(2, y, 5), says(3, y, 5)}; };
   const auto start = s.now;
   bool believed = false;
