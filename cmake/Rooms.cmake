@@ -6,7 +6,8 @@ set(SLOTWISE_ROOMS
     resp=1 commands=1 net=1
     link=2 topology=2
     routing=3
-    hotkey=4 client=4)
+    client=4
+    hotkey=5)
 
 # slotwise_room_names(<variable>): all rooms, lowest layer first.
 function(slotwise_room_names result)

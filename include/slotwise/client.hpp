@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <slotwise/args.hpp>
 #include <slotwise/call_options.hpp>
@@ -18,6 +19,7 @@
 #include <slotwise/detail/call_spec.hpp>
 #include <slotwise/events.hpp>
 #include <slotwise/export.hpp>
+#include <slotwise/hot_keys.hpp>
 #include <slotwise/pipeline.hpp>
 #include <slotwise/task.hpp>
 
@@ -97,6 +99,10 @@ class SLOTWISE_API Client : public Commands<Client> {
 
   Stats stats() const;
   TopologyInfo topology() const;
+  /// The keys that took at least `least_share` (0 to 1) of this client's calls lately, the most
+  /// used first. Every key above twice the share is there, none below half of it. Empty unless
+  /// Config::hot_key_sampling is set.
+  std::vector<HotKey> hot_keys(double least_share = 0.005) const;
   /// Asks for the topology now and waits until an answer is in use.
   Result<void> refresh() const;
   /// Has every open connection take over the credentials of now (Config::credentials_provider): for

@@ -131,6 +131,16 @@ struct SLOTWISE_API Config {
   /// its own in place, which is opened when first needed; more of them share one connection per
   /// node. Per node; at most 16 count. 0: off.
   int direct_connections = 16;
+  /// Threads that do the input and output of calls that are not made in place, 1 to 64. A slot
+  /// belongs to one of them for the life of the client (the slots of a primary to the same one at
+  /// the start), so calls on one key keep their order; what goes to many slots at once keeps none
+  /// with calls on single keys that are still under way. More than one pays only where a thread of
+  /// its own is full and there are processors to spare; then events come from all of them.
+  int io_threads = 1;
+  /// One in this many calls is looked at to find the keys that are used most, see
+  /// Client::hot_keys(): 32 finds every key above a hundredth of the calls for a few nanoseconds a
+  /// call. 0: off.
+  int hot_key_sampling = 0;
 
   std::shared_ptr<EventSink> events;  ///< change events; null: none
 

@@ -133,7 +133,8 @@ TEST_CASE("config: every parameter of the query") {
       "max_pending=10&refresh_interval=0ms&refresh_min_interval=100ms&health_check_interval=1s&"
       "tcp_keepalive=30s&read_from=same_zone&availability_zone=eu-1a&protocol=2&db=9&"
       "client_name=app-1&dns_servers=127.0.0.1:5353,::1,[::1]:53&use_announced_ips=no&"
-      "max_reply_bytes=1048576&max_reply_depth=64&direct_connections=0&ca=/ca.pem&"
+      "max_reply_bytes=1048576&max_reply_depth=64&direct_connections=0&io_threads=2&"
+      "hot_key_sampling=32&ca=/ca.pem&"
       "ca_dir=/etc/ssl&cert=/c.pem&key=%2Fk.pem&key_password=kp&server_name=db.test&"
       "sentinel_user=w&sentinel_password=sp");
   CHECK(config.timeout == 7s);
@@ -158,6 +159,8 @@ TEST_CASE("config: every parameter of the query") {
   CHECK(config.max_reply_bytes == 1048576);
   CHECK(config.max_reply_depth == 64);
   CHECK(config.direct_connections == 0);
+  CHECK(config.io_threads == 2);
+  CHECK(config.hot_key_sampling == 32);
   CHECK(config.tls.ca_file == "/ca.pem");
   CHECK(config.tls.ca_dir == "/etc/ssl");
   CHECK(config.tls.cert_file == "/c.pem");
