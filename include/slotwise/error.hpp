@@ -49,6 +49,9 @@ enum class ErrorCode : std::uint8_t {
                        ///< which the server had rejected, was not tried again
   sentinels_unreachable,  ///< no sentinel answers: each that was tried with its reason
   unknown_primary,        ///< sentinels answer, and none of them knows Config::sentinel_name
+  not_split,              ///< hot keys: the key is not split, or is split as the other kind
+  damaged,     ///< hot keys: the manifest or a copy is not what the library writes; text names it
+  incomplete,  ///< hot keys: a part of a counter cannot be read, so there is no sum
 };
 
 SLOTWISE_API std::string_view to_string(Outcome outcome) noexcept;

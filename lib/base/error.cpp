@@ -139,6 +139,12 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "sentinels_unreachable";
     case ErrorCode::unknown_primary:
       return "unknown_primary";
+    case ErrorCode::not_split:
+      return "not_split";
+    case ErrorCode::damaged:
+      return "damaged";
+    case ErrorCode::incomplete:
+      return "incomplete";
   }
   return "unknown";
 }

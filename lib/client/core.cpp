@@ -242,6 +242,8 @@ OperationHandle Core::start(const CallSpec& call, const CallOptions& options) {
   }
   Plan plan;
   if (!plan_simple(plan, call, options, config_)) return start_other(plan, call, options);
+  if (hot_keys_ != nullptr) [[unlikely]]
+    hot_keys_->count(plan, call);
   if (!accept()) [[unlikely]] {
     return refused(refusal());
   }
@@ -261,6 +263,8 @@ OperationHandle Core::start_other(Plan& plan, const CallSpec& call, const CallOp
   if (auto error = make_plan(plan, call, options, config_, learned_)) {
     return refused(std::move(*error));
   }
+  if (hot_keys_ != nullptr) [[unlikely]]
+    hot_keys_->count(plan, call);
   if (!accept()) return refused(refusal());
   Operation* op = make_operation(call, options, plan);
   OperationHandle handle(op);
@@ -332,6 +336,8 @@ std::optional<Error> Core::execute(const CallSpec& call, const CallOptions& opti
     error = make_plan(plan, call, options, config_, learned_);
     if (error) return error;
   }
+  if (hot_keys_ != nullptr) [[unlikely]]
+    hot_keys_->count(plan, call);
   Operation* op = nullptr;
   std::optional<ModeSwitch::Caller> caller;
   if (!plan.blocking) caller.emplace(mode_);

@@ -16,12 +16,15 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <slotwise/call_options.hpp>
 #include <slotwise/config.hpp>
 #include <slotwise/events.hpp>
+#include <slotwise/hot_keys.hpp>
 #include <slotwise/result.hpp>
 
+#include "client/hot_keys.hpp"
 #include "client/mode_switch.hpp"
 #include "client/operation.hpp"
 #include "client/plan.hpp"
@@ -55,6 +58,7 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
 
   Stats stats();
   TopologyInfo topology();
+  std::vector<HotKey> hot_keys(double least_share);
   Result<void> refresh();
   Result<void> reauthenticate();
   /// Any thread, also from a callback. Returns when everything is cancelled.
@@ -102,6 +106,7 @@ class Core final : public std::enable_shared_from_this<Core>, private routing::S
 
   const Config config_;
   const std::uint32_t fork_generation_;
+  const std::unique_ptr<HotKeySampler> hot_keys_ = HotKeySampler::make(config_.hot_key_sampling);
   observe::Observer observer_;
   net::Loop loop_;
   std::optional<net::Resolver> resolver_;

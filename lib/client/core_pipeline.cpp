@@ -55,6 +55,8 @@ std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpe
                  "the library does not know the command \"" + std::string(call.words[0]) +
                      "\": call it once outside of a pipeline, then its keys are known");
   }
+  if (hot_keys_ != nullptr) [[unlikely]]
+    hot_keys_->count(plan, call);
   member.encode(call.words);
   static_cast<routing::Kind&>(member) = plan;
   member.read_from = read_from_of(plan, options, config_);
