@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -106,17 +107,23 @@ class Store {
   /// if it is the same version and the value is lost. No value: deleted.
   Call<Home> restore(std::string_view key, std::uint64_t version, std::int64_t expires,
                      std::optional<std::string_view> value) const;
-  /// A manifest with no copies, unless there is one (changed). Its number is above `above`, which
-  /// matters where a lost manifest is made anew. Error(server) if the original has another type.
-  Call<Home> create(std::string_view key, Kind kind, int per_primary, std::uint64_t above) const;
+  /// A manifest, unless there is one (changed); after a join its mark is no manifest. Its number is
+  /// above `above`. With `copies` it is one that was lost and is made anew: its version is 0 if the
+  /// original is not there, so that restore() takes any copy's, and the original is called lost.
+  /// Error(server) if the original has another type.
+  Call<Home> create(std::string_view key, Kind kind, int per_primary, std::uint64_t above,
+                    std::span<const CopyPlace> copies = {}) const;
   /// If the number is `expected` and the lock is free, over or `token`'s: takes the lock for
-  /// `hold` (0: lets it go) and sets what is given. The number grows if `copies` is given.
+  /// `hold` (0: lets it go) and sets what is given. The number grows if `copies` is given. `adopt`:
+  /// the original as it is now is a write of its own: new version, its expiry (-1: none there). At
+  /// the end of a split's announcement, since until then others wrote it as a plain key.
   struct Change {
     std::uint64_t expected = 0;
     std::string token;
     std::chrono::milliseconds hold{0};
     std::optional<std::vector<CopyPlace>> copies;
     std::optional<int> per_primary;
+    bool adopt = false;
   };
   Call<Home> change(std::string_view key, const Change& change) const;
   /// The same, and adds what was folded to the original. For counters.
@@ -130,7 +137,8 @@ class Store {
   Call<Copy> put(std::string_view key, std::uint16_t slot, std::uint64_t version,
                  std::int64_t expires, std::optional<std::string_view> value) const;
   Call<Copy> look_copy(std::string_view key, std::uint16_t slot, bool with_value) const;
-  /// Forgets what was there: before it joins.
+  /// Before it joins: takes a mark `gone` or `folded` away; of a counter a part 0, if there is none.
+  /// What else is there stays, so that a keeper that was too slow harms no copy in use.
   Call<Copy> open(std::string_view key, std::uint16_t slot, Kind kind) const;
   /// Removes copy and leaves the mark `gone` for a minute.
   Call<Copy> remove(std::string_view key, std::uint16_t slot) const;
