@@ -55,6 +55,17 @@ class KeyState {
   /// at least `version` from now on.
   bool raise_floor(std::uint64_t version) noexcept;
 
+  /// When this client heard of the manifest `number` for the first time: the keeper measures the
+  /// grace by its own clock too, since that of the home slot jumps when another server takes over.
+  Clock::time_point first_heard(std::uint64_t number) {
+    const std::lock_guard lock(heard_mutex_);
+    if (number > heard_number_) {
+      heard_number_ = number;
+      heard_at_ = Clock::now();
+    }
+    return heard_at_;
+  }
+
   void used(Clock::time_point now) noexcept {
     used_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
@@ -69,6 +80,9 @@ class KeyState {
   std::atomic<Clock::rep> confirmed_{0};
   std::atomic<std::uint64_t> floor_{0};
   std::atomic<Clock::rep> used_{0};
+  std::mutex heard_mutex_;  // guards heard_number_ and heard_at_
+  std::uint64_t heard_number_ = 0;
+  Clock::time_point heard_at_;
 };
 
 }  // namespace slotwise::hotkey

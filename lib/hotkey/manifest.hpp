@@ -32,8 +32,8 @@ struct CopyPlace {
 struct Manifest {
   std::uint64_t number = 0;  ///< grows with every change of what is above `version`
   Kind kind = Kind::value;
-  int per_primary = 1;
-  std::vector<CopyPlace> copies;  ///< no slot twice
+  int per_primary = 1;            ///< 1 to 16; 0: it is being joined
+  std::vector<CopyPlace> copies;  ///< no slot twice; none while a split is announced
 
   std::uint64_t version = 0;    ///< of the newest write when this was read
   std::int64_t expires = 0;     ///< 0 never, -1 there is no value, else milliseconds since 1970

@@ -22,14 +22,19 @@ struct Step {
     begin,   ///< open `slots`, then `copies` is the new manifest
     fill,    ///< fill `slots` (joining), then `copies`
     remove,  ///< `copies` first, then remove the keys of `slots`. Of a counter: fold them first
+    finish,  ///< joined: no copies any more
   };
   Kind kind = Kind::none;
   std::vector<std::uint16_t> slots;
   std::vector<CopyPlace> copies;
 };
 
-/// `now`: the home server's clock, in milliseconds since 1970. `undo`: towards no copies at all.
+/// `now`: the home server's clock, in milliseconds since 1970. A manifest with `per_primary` 0 goes
+/// towards no copies at all.
 Step next_step(std::string_view key, const Manifest& manifest, const TopologyInfo& topology,
-               std::int64_t now, bool undo);
+               std::int64_t now);
+
+/// Whether there is something to do even if the topology does not change.
+bool unfinished(const Manifest& manifest);
 
 }  // namespace slotwise::hotkey
