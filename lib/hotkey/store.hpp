@@ -53,7 +53,11 @@ struct Home {
     behind,    ///< restore: the home slot has this version or a newer one
   };
   Status status = Status::ok;
-  std::uint64_t version = 0;         ///< of the newest write
+  std::uint64_t version = 0;  ///< of the newest write
+  /// The greatest version that came by restore() instead of being given here, 0 if none did (field
+  /// `restored` of the manifest). A writer whose version is below it may have been overwritten by
+  /// an older write that was restored, and writes again.
+  std::uint64_t restored = 0;
   std::int64_t expires = 0;          ///< as in Manifest
   std::int64_t now = 0;              ///< home server's clock, milliseconds since 1970
   bool lost = false;                 ///< there ought to be a value and there is none
@@ -91,7 +95,10 @@ struct Stored {  // what a copy's GET gives
 /// for none. Idempotent scripts are tried again by the client as reads are.
 class Store {
  public:
-  explicit Store(const Client& client) : client_(client.with({})) {}
+  /// `timeout`: of each call; absent: the client's.
+  explicit Store(const Client& client,
+                 std::optional<std::chrono::milliseconds> timeout = std::nullopt)
+      : client_(client.with({.timeout = timeout})), timeout_(timeout) {}
 
   // --- home slot ---
   /// `expires_in`: absent never; else from the server's now.
@@ -137,8 +144,8 @@ class Store {
   Call<Copy> put(std::string_view key, std::uint16_t slot, std::uint64_t version,
                  std::int64_t expires, std::optional<std::string_view> value) const;
   Call<Copy> look_copy(std::string_view key, std::uint16_t slot, bool with_value) const;
-  /// Before it joins: takes a mark `gone` or `folded` away; of a counter a part 0, if there is none.
-  /// What else is there stays, so that a keeper that was too slow harms no copy in use.
+  /// Before it joins: takes a mark `gone` or `folded` away; of a counter a part 0, if there is
+  /// none. What else is there stays, so that a keeper that was too slow harms no copy in use.
   Call<Copy> open(std::string_view key, std::uint16_t slot, Kind kind) const;
   /// Removes copy and leaves the mark `gone` for a minute.
   Call<Copy> remove(std::string_view key, std::uint16_t slot) const;
@@ -155,6 +162,7 @@ class Store {
 
  private:
   Client client_;
+  std::optional<std::chrono::milliseconds> timeout_;  // to be named by every with() here
 };
 
 }  // namespace slotwise::hotkey
