@@ -47,7 +47,7 @@ struct Home {
     ok,
     absent,    ///< there is no manifest
     joined,    ///< not split any more; a write was made to the original all the same
-    no_value,  ///< expire, persist: nothing there, nothing done
+    no_value,  ///< expire, persist: nothing there; counters: original lost. Nothing done
     changed,   ///< another manifest than was expected; nothing done
     locked,    ///< somebody else changes it; nothing done
     behind,    ///< restore: the home slot has this version or a newer one
@@ -70,19 +70,20 @@ struct Home {
 struct Copy {
   enum class Status : std::uint8_t {
     written,  ///< put: taken, or exactly this version was there
-    newer,    ///< put: nothing done
+    newer,    ///< put: nothing done; remove: a newer manifest has it, nothing done
     value,    ///< look: there is a value
     deleted,  ///< look: rightly none
     expired,  ///< look: rightly none
     lost,     ///< look: there ought to be one; part: not there
     gone,     ///< removed a short time ago; nothing done
     folded,   ///< part: `part` was taken out of it
-    part,     ///< part: `part` is in it
+    part,     ///< part: `part` is in it; remove, fold: so nothing was done
   };
   Status status = Status::lost;
   std::uint64_t version = 0;
   std::int64_t expires = 0;
   std::int64_t part = 0;
+  std::uint64_t number = 0;          ///< of the manifest that it was opened by
   std::optional<std::string> value;  ///< without its version, if it was asked for
 };
 
@@ -121,7 +122,7 @@ class Store {
   Call<Home> create(std::string_view key, Kind kind, int per_primary, std::uint64_t above,
                     std::span<const CopyPlace> copies = {}) const;
   /// If the number is `expected` and the lock is free, over or `token`'s: takes the lock for
-  /// `hold` (0: lets it go) and sets what is given. The number grows if `copies` is given. `adopt`:
+  /// `hold` (0: lets it go) and sets what is given. If that is anything the number grows. `adopt`:
   /// the original as it is now is a write of its own: new version, its expiry (-1: none there). At
   /// the end of a split's announcement, since until then others wrote it as a plain key.
   struct Change {
@@ -133,10 +134,13 @@ class Store {
     bool adopt = false;
   };
   Call<Home> change(std::string_view key, const Change& change) const;
-  /// The same, and adds what was folded to the original. For counters.
+  /// The same, and adds what was folded to the original. For counters. Must be given `copies`.
   Call<Home> add_folded(std::string_view key, const Change& change, std::int64_t amount) const;
   /// The manifest becomes the mark of a join that is kept for a minute. Only without copies.
   Call<Home> finish_join(std::string_view key, const Change& change) const;
+
+  /// Adds to the original of a counter: where no part can take it. Also of one that was joined.
+  Call<Home> add_home(std::string_view key, std::uint64_t known, std::int64_t by) const;
 
   // --- the slot of a copy ---
   Call<Stored> get(std::string_view key, std::uint16_t slot) const;  // nil: Error(not_split)
@@ -153,7 +157,7 @@ class Store {
   // --- parts of a counter ---
   Call<Copy> add(std::string_view key, std::uint16_t slot, std::int64_t by) const;
   Call<Copy> look_part(std::string_view key, std::uint16_t slot) const;
-  Call<Copy> fold(std::string_view key, std::uint16_t slot) const;
+  Call<Copy> fold(std::string_view key, std::uint16_t slot, std::uint64_t number) const;
 
   /// Splits "VERSION:value" in place. Error(damaged) if it is not of that form.
   static Result<Stored> read_stored(std::string_view key, std::uint16_t slot, std::string&& stored);
