@@ -98,8 +98,7 @@ class Store {
  public:
   /// `timeout`: of each call; absent: the client's.
   explicit Store(const Client& client,
-                 std::optional<std::chrono::milliseconds> timeout = std::nullopt)
-      : client_(client.with({.timeout = timeout})), timeout_(timeout) {}
+                 std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
   // --- home slot ---
   /// `expires_in`: absent never; else from the server's now.
@@ -150,9 +149,11 @@ class Store {
   Call<Copy> look_copy(std::string_view key, std::uint16_t slot, bool with_value) const;
   /// Before it joins: takes a mark `gone` or `folded` away; of a counter a part 0, if there is
   /// none. What else is there stays, so that a keeper that was too slow harms no copy in use.
-  Call<Copy> open(std::string_view key, std::uint16_t slot, Kind kind) const;
-  /// Removes copy and leaves the mark `gone` for a minute.
-  Call<Copy> remove(std::string_view key, std::uint16_t slot) const;
+  /// `number`, here, in remove and in fold: of the newest manifest that the keeper has. What a
+  /// later one did is not undone (answers gone, folded; newer; part).
+  Call<Copy> open(std::string_view key, std::uint16_t slot, Kind kind, std::uint64_t number) const;
+  /// Removes copy and leaves the mark `gone` for a minute; `folded` stays for a minute.
+  Call<Copy> remove(std::string_view key, std::uint16_t slot, std::uint64_t number) const;
 
   // --- parts of a counter ---
   Call<Copy> add(std::string_view key, std::uint16_t slot, std::int64_t by) const;
@@ -166,7 +167,8 @@ class Store {
 
  private:
   Client client_;
-  std::optional<std::chrono::milliseconds> timeout_;  // to be named by every with() here
+  Async once_;   // for what must not run twice
+  Async again_;  // for what may
 };
 
 }  // namespace slotwise::hotkey
