@@ -1,15 +1,16 @@
 // What this client knows of one split key.
 //
-// Thread rule: any thread. The manifest is exchanged whole, versions only grow.
+// Thread rule: any thread. The manifest is exchanged whole, the floor only grows.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hotkey/manifest.hpp"
@@ -20,15 +21,18 @@ using Clock = std::chrono::steady_clock;
 
 /// The copies of one manifest with what this client sees of them.
 struct Copies {
-  explicit Copies(Manifest m);
-
-  struct Seen {
+  /// Of the copy in one slot, under whatever manifest.
+  struct alignas(64) Seen {
     std::atomic<int> in_flight{0};
-    std::atomic<Clock::rep> passed_over_until{0};
+    std::atomic<Clock::rep> passed_over_until{0};  ///< 0: not in trouble
   };
+  /// What was seen of copies that `before` (may be null) has as well is shared with it.
+  Copies(std::string_view key, Manifest m, const Copies* before = nullptr);
+
   const Manifest manifest;
-  std::vector<std::size_t> ready;  ///< which of manifest.copies are read
-  std::unique_ptr<Seen[]> seen;    ///< one for each of manifest.copies
+  std::vector<std::size_t> ready;           ///< which of manifest.copies are read
+  std::vector<std::string> names;           ///< one for each of manifest.copies
+  std::vector<std::shared_ptr<Seen>> seen;  ///< likewise
 };
 
 class KeyState {
@@ -40,10 +44,15 @@ class KeyState {
   /// Never null once there was one; of the greatest number heard of.
   std::shared_ptr<const Copies> copies() const;
   /// A manifest that the home slot gave, asked for at `asked`. Ignored if its number is lower than
-  /// that of the one in use. What was seen of copies that stay is kept.
+  /// that of the one in use, unless it was asked for after that one had come: then the home slot
+  /// has forgotten the newer one, or the key was joined and split again. What was seen of copies
+  /// that stay is kept.
   void learn(Manifest manifest, Clock::time_point asked);
   /// The home slot says that the manifest in use is the current one.
   void confirm(Clock::time_point asked);
+  /// The home slot says that there is none: the key counts as joined. Ignored if one was heard of
+  /// since it was asked.
+  void forget(Clock::time_point asked);
   /// When the manifest in use was last true for certain.
   Clock::time_point confirmed_at() const noexcept {
     return Clock::time_point(Clock::duration(confirmed_.load(std::memory_order_acquire)));
@@ -54,12 +63,23 @@ class KeyState {
   /// False: `version` is below the floor, so it must not be given to the caller. Else the floor is
   /// at least `version` from now on.
   bool raise_floor(std::uint64_t version) noexcept;
+  /// Nobody has `from` any more (the servers have lost it), and `to` is the newest that there is.
+  /// Nothing happens if the floor has changed.
+  void lower_floor(std::uint64_t from, std::uint64_t to) noexcept;
+
+  /// The home slot, asked at `asked`, had this version as its newest.
+  void heard(std::uint64_t version, Clock::time_point asked);
+  /// What the home slot had when it was heard last: a value may be missing at a copy only if the
+  /// copy knows this version.
+  std::uint64_t newest() const noexcept { return newest_.load(std::memory_order_acquire); }
+  /// What it had a refresh interval before that: a copy that does not have this has missed it.
+  std::uint64_t settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
   /// When this client heard of the manifest `number` for the first time: the keeper measures the
   /// grace by its own clock too, since that of the home slot jumps when another server takes over.
   Clock::time_point first_heard(std::uint64_t number) {
     const std::lock_guard lock(heard_mutex_);
-    if (number > heard_number_) {
+    if (number != heard_number_) {
       heard_number_ = number;
       heard_at_ = Clock::now();
     }
@@ -73,16 +93,33 @@ class KeyState {
     return Clock::time_point(Clock::duration(used_.load(std::memory_order_relaxed)));
   }
 
+  /// A refresh that got no answer: until this moment an older manifest is used without asking.
+  void home_silent_until(Clock::time_point when) noexcept {
+    silent_until_.store(when.time_since_epoch().count(), std::memory_order_relaxed);
+  }
+  bool home_silent(Clock::time_point now) const noexcept {
+    return now.time_since_epoch().count() < silent_until_.load(std::memory_order_relaxed);
+  }
+
  private:
+  void confirmed_no_earlier_than(Clock::time_point asked) noexcept;
+
   const std::string key_;
-  mutable std::mutex mutex_;  // guards copies_
+  mutable std::mutex mutex_;  // guards copies_ and copies_came_
   std::shared_ptr<const Copies> copies_;
+  Clock::time_point copies_came_;
   std::atomic<Clock::rep> confirmed_{0};
   std::atomic<std::uint64_t> floor_{0};
   std::atomic<Clock::rep> used_{0};
-  std::mutex heard_mutex_;  // guards heard_number_ and heard_at_
+  std::atomic<Clock::rep> silent_until_{0};
+  std::atomic<std::uint64_t> newest_{0};
+  std::atomic<std::uint64_t> settled_{0};
+  std::mutex heard_mutex_;  // guards what follows
   std::uint64_t heard_number_ = 0;
   Clock::time_point heard_at_;
+  Clock::time_point newest_asked_;
+  std::uint64_t settling_ = 0;
+  Clock::time_point settling_asked_;
 };
 
 }  // namespace slotwise::hotkey
