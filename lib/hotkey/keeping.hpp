@@ -1,9 +1,10 @@
 // The keeper's steps, carried out. See README.md, "Keeping".
 //
-// Thread rule: any thread; the lock in the manifest lets one at a time do it.
+// Thread rule: any thread but a loop thread; the lock in the manifest lets one at a time do it.
 #pragma once
 
-#include <slotwise/events.hpp>
+#include <atomic>
+
 #include <slotwise/result.hpp>
 
 #include "hotkey/shared.hpp"
@@ -11,13 +12,23 @@
 namespace slotwise::hotkey {
 
 struct KeepOrder {
-  bool undo = false;      ///< towards no copies
-  bool announce = false;  ///< a split: wait until all know before the first copies are read
-  std::optional<int> per_primary;  ///< another number from now on
+  int most_steps = 40;  ///< then somebody else may
+  const std::atomic<bool>* stop = nullptr;
 };
 
-/// Goes on until the placement is as it should be (or the step after is not due). False: somebody
-/// else does it, or it is not due yet: look again in a moment.
-Result<bool> keep(Shared& shared, KeyState& state, const KeepOrder& order);
+/// Goes on until the placement is as it should be, or the key is joined: true. False: somebody else
+/// does it, or the next step is not due: look again in a moment. Error(not_split) if it is not.
+Result<bool> keep(Shared& shared, KeyState& state, const KeepOrder& order = {});
+
+/// Another number of copies per primary from now on, 0 for a join; keep() does the rest. False:
+/// somebody else is changing the manifest, again in a moment. Error(not_split) likewise.
+Result<bool> order_copies(Shared& shared, KeyState& state, int per_primary);
+
+/// Asks the home slot itself; the server's clock is in the answer. Error(not_split) if there is no
+/// manifest or the key was joined.
+Result<Home> look_at_manifest(Shared& shared, KeyState& state);
+
+/// Adds the key to the registry. True: it was not there.
+Result<bool> enter_in_registry(Shared& shared, std::string_view key);
 
 }  // namespace slotwise::hotkey
