@@ -22,7 +22,12 @@ class HotKeySampler {
   /// As Config::hot_key_sampling says: null if it is off.
   static std::unique_ptr<HotKeySampler> make(int one_in);
 
-  /// One call with its plan.
+  /// One call with its plan; null: nobody wants to know.
+  static void count(HotKeySampler* sampler, const Plan& plan, const CallSpec& call) noexcept {
+    if (sampler != nullptr) [[unlikely]] {
+      sampler->count(plan, call);
+    }
+  }
   void count(const Plan& plan, const CallSpec& call) noexcept {
     if (plan.info == nullptr) return;
     Countdown& countdown = this_threads;
