@@ -17,6 +17,8 @@
 
 namespace slotwise::hotkey {
 
+struct Home;
+
 using Clock = std::chrono::steady_clock;
 
 /// The copies of one manifest with what this client sees of them.
@@ -50,9 +52,13 @@ class KeyState {
   void learn(Manifest manifest, Clock::time_point asked);
   /// The home slot says that the manifest in use is the current one.
   void confirm(Clock::time_point asked);
-  /// The home slot says that there is none: the key counts as joined. Ignored if one was heard of
-  /// since it was asked.
+  /// There is none, nor was it lost: the key counts as joined. Ignored if one was heard of since
+  /// the home slot was asked.
   void forget(Clock::time_point asked);
+  /// Any answer of the home slot to a call made at `asked`: learn() or confirm(), and heard().
+  /// Nothing if it is `absent`: the manifest may be lost, see lost.hpp. Moves the manifest out of
+  /// `home`. True: the home slot has forgotten writes.
+  bool hear(Home& home, Clock::time_point asked);
   /// When the manifest in use was last true for certain.
   Clock::time_point confirmed_at() const noexcept {
     return Clock::time_point(Clock::duration(confirmed_.load(std::memory_order_acquire)));
@@ -67,8 +73,8 @@ class KeyState {
   /// Nothing happens if the floor has changed.
   void lower_floor(std::uint64_t from, std::uint64_t to) noexcept;
 
-  /// The home slot, asked at `asked`, had this version as its newest.
-  void heard(std::uint64_t version, Clock::time_point asked);
+  /// The home slot, asked at `asked`, had this version as its newest. True: it was more once.
+  bool heard(std::uint64_t version, Clock::time_point asked);
   /// What the home slot had when it was heard last: a value may be missing at a copy only if the
   /// copy knows this version.
   std::uint64_t newest() const noexcept { return newest_.load(std::memory_order_acquire); }
@@ -117,7 +123,7 @@ class KeyState {
   std::mutex heard_mutex_;  // guards what follows
   std::uint64_t heard_number_ = 0;
   Clock::time_point heard_at_;
-  Clock::time_point newest_asked_;
+  Clock::time_point newest_came_;
   std::uint64_t settling_ = 0;
   Clock::time_point settling_asked_;
 };
