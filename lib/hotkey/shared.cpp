@@ -164,6 +164,21 @@ Clock::time_point Shared::registry_heard_at() const {
   return registry_asked_;
 }
 
+Result<bool> Shared::is_split(std::string_view key) {
+  const auto now = Clock::now();
+  bool heard = false;
+  bool silent = false;
+  {
+    const std::lock_guard lock(mutex_);
+    heard = registry_ != nullptr && now - registry_asked_ < reader_limit;
+    silent = now < registry_silent_until_;
+  }
+  if (heard || (!silent && refresh_registry())) return in_registry(key);
+  auto home = store_.look(key, 0, false).wait();
+  if (!home) return std::move(home).error();
+  return home->status != Home::Status::absent && home->status != Home::Status::joined;
+}
+
 Result<void> Shared::refresh_registry() {
   const auto asked = Clock::now();
   // Only the primary knows of the latest split.
@@ -172,7 +187,11 @@ Result<void> Shared::refresh_registry() {
                      .async()
                      .smembers(registry_name)
                      .wait();
-  if (!members) return std::move(members).error();
+  if (!members) {
+    const std::lock_guard lock(mutex_);
+    registry_silent_until_ = Clock::now() + reader_limit;
+    return std::move(members).error();
+  }
   auto registry = std::make_shared<const Registry>(std::make_move_iterator(members->begin()),
                                                    std::make_move_iterator(members->end()));
   const std::lock_guard lock(mutex_);

@@ -49,6 +49,9 @@ class Shared : public std::enable_shared_from_this<Shared> {
   Result<void> refresh_registry();
   /// When it was heard last; the epoch: never.
   Clock::time_point registry_heard_at() const;
+  /// Whether the key is split, for certain. Asks nobody unless the registry was not heard lately;
+  /// then that is asked, and if it does not answer, the key's own slot.
+  Result<bool> is_split(std::string_view key);
 
   const Client& client() const noexcept { return store_.client(); }
   const Store& store() const noexcept { return store_; }
@@ -78,6 +81,7 @@ class Shared : public std::enable_shared_from_this<Shared> {
   std::map<std::string, std::shared_ptr<KeyState>, std::less<>> states_;
   std::shared_ptr<const Registry> registry_;
   Clock::time_point registry_asked_;
+  Clock::time_point registry_silent_until_;
   mutable std::mutex topology_mutex_;  // guards what follows
   mutable std::shared_ptr<const TopologyInfo> topology_;
   mutable Clock::time_point topology_at_;
