@@ -4,6 +4,7 @@
 // assignment of the Client object itself.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -96,6 +97,8 @@ class SLOTWISE_API Client : public Commands<Client> {
   Pipeline pipeline() const;
   /// The same client with other settings for the calls made through it; shares everything.
   Client with(CallOptions options) const;
+  /// The deadline of a call: that of with(), else Config::timeout.
+  std::chrono::milliseconds timeout() const noexcept;
 
   Stats stats() const;
   TopologyInfo topology() const;

@@ -45,6 +45,10 @@ Client Client::with(CallOptions options) const {
   return Client(core_, guard_, std::move(options));
 }
 
+std::chrono::milliseconds Client::timeout() const noexcept {
+  return options_.timeout.value_or(core_->config().timeout);
+}
+
 Stats Client::stats() const {
   return core_->stats();
 }
