@@ -241,8 +241,17 @@ Result<Keeper::Did> Keeper::fill_copies(const Step& step) {
   for (const std::uint16_t slot : step.slots) {
     Result<Did> did = take_lock();
     if (!did || *did != Did::it) return did;
-    if (auto full = fill(shared_, state_, slot); full) {
+    Result<void> full = fill(shared_, state_, slot);
+    if (!full && full.error().code() == ErrorCode::not_split) {
+      // Its slot has forgotten that it was opened (a failover).
+      if (auto opened = store_.open(key_, slot, manifest_.kind, manifest_.number).wait(); opened) {
+        full = fill(shared_, state_, slot);
+      }
+    }
+    if (full) {
       filled.push_back(slot);
+    } else if (full.error().code() == ErrorCode::not_split) {
+      return Did::late;
     } else {
       trouble = full.error();
     }
