@@ -42,6 +42,16 @@ Error refusal(ErrorCode code, std::string_view key, std::string_view what) {
   return {code, Outcome::rejected, std::move(text)};
 }
 
+/// Of a call without an answer. A script that says at its beginning what it does is refused as a
+/// whole by a server that is full or cannot write to its disk; the client cannot know that.
+Error no_answer(Error&& error) {
+  const std::string_view text = error.server_text();
+  if (text.starts_with("OOM ") || text.starts_with("MISCONF ")) {
+    return error.with_outcome(Outcome::rejected);
+  }
+  return std::move(error);
+}
+
 /// What a script says instead of an answer; all of it before it has written anything.
 Error trouble(std::string_view key, std::string_view status, const Reply& reply) {
   if (reply.elements().size() < 2) {
@@ -106,7 +116,7 @@ constexpr HomeWord home_words[] = {
 };
 
 Result<Home> read_home(std::string_view key, Result<Reply>&& result) {
-  if (!result) return std::move(result).error();
+  if (!result) return no_answer(std::move(result).error());
   const auto fields = result->elements();
   const std::string_view status = fields.empty() ? std::string_view() : fields[0].text();
   const auto* const word =
@@ -159,7 +169,7 @@ bool take_version_off(std::string& stored, std::uint64_t& version) {
 
 /// `name`: of the copy's key.
 Result<Copy> read_copy(std::string_view name, Result<Reply>&& result) {
-  if (!result) return std::move(result).error();
+  if (!result) return no_answer(std::move(result).error());
   const auto fields = result->elements();
   const std::string_view status = fields.empty() ? std::string_view() : fields[0].text();
   const auto* const word =
