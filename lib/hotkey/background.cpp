@@ -1,6 +1,7 @@
 #include "hotkey/background.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <string>
 #include <utility>
@@ -25,6 +26,8 @@ constexpr std::chrono::seconds used_lately = 60s;
 constexpr std::chrono::milliseconds keeping_interval = 250ms;
 /// All clients see a new topology at about the same time; one of them is to find the lock free.
 constexpr std::chrono::milliseconds keeping_spread = 150ms;
+/// How often the cluster is asked how many primaries have slots.
+constexpr std::chrono::milliseconds look_interval = 1s;
 constexpr base::BackoffLimits repair_pauses{.min = 20ms, .max = 2000ms};
 constexpr base::BackoffLimits keeping_pauses{.min = 250ms, .max = 3000ms};
 
@@ -47,6 +50,22 @@ std::uint64_t fingerprint(const TopologyInfo& topology) {
     }
   }
   return std::hash<std::string>()(text) | 1;
+}
+
+std::uint64_t known_primaries(const TopologyInfo& topology) {
+  return static_cast<std::uint64_t>(
+      std::count_if(topology.nodes.begin(), topology.nodes.end(),
+                    [](const TopologyInfo::Node& node) { return !node.slots.empty(); }));
+}
+
+/// A number of CLUSTER INFO; 0 if it is not there.
+std::uint64_t number_in(std::string_view info, std::string_view field) {
+  const std::size_t at = info.find(field);
+  if (at == std::string_view::npos) return 0;
+  info.remove_prefix(at + field.size());
+  std::uint64_t value = 0;
+  std::from_chars(info.data(), info.data() + info.size(), value);
+  return value;
 }
 
 bool is_split(const KeyState& state) {
@@ -249,7 +268,26 @@ Clock::time_point Background::do_repairs() {
   return next;
 }
 
+/// The client learns of slots that move by using them. Of a new primary, which has no copy yet, it
+/// would not hear for long.
+void Background::look_for_changes() {
+  const Clock::time_point now = Clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + look_interval;
+  const auto states = shared_.all_states();
+  if (std::none_of(states.begin(), states.end(),
+                   [now](const State& state) { return lately(*state, now) && is_split(*state); })) {
+    return;
+  }
+  const auto info = shared_.copy_client().async().command<std::string>("CLUSTER", "INFO").wait();
+  if (!info) return;  // the client looks for whoever answers by itself
+  const std::uint64_t size = number_in(*info, "cluster_size:");
+  if (size == 0 || size == known_primaries(shared_.client().topology())) return;
+  if (const Result<void> asked = shared_.client().refresh(); !asked) return;  // in a second again
+}
+
 void Background::do_keeping() {
+  look_for_changes();
   const Clock::time_point now = Clock::now();
   next_keeping_ = now + keeping_interval;
   const std::uint64_t topology = fingerprint(shared_.client().topology());

@@ -66,6 +66,7 @@ class Background {
   void run_working() noexcept;
   Clock::time_point do_repairs();
   void do_keeping();
+  void look_for_changes();
   void keep_one(const State& state, Keeping& keeping, std::uint64_t topology);
   void do_lost(const State& state, const Copies& last);
   void do_not_entered(const State& state);
@@ -82,6 +83,7 @@ class Background {
   std::map<State, Keeping> keeping_;
   std::map<std::pair<std::string, std::string>, std::string> told_;
   Clock::time_point next_keeping_;
+  Clock::time_point next_look_;
 };
 
 }  // namespace slotwise::hotkey
