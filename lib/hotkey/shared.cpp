@@ -33,7 +33,8 @@ std::uint64_t known_to(const KeyState& state) {
 
 Shared::Shared(const Client& client, SplitterOptions options)
     : options_(std::move(options)),
-      store_(client),
+      call_timeout_(client.timeout()),
+      store_(client, call_timeout_),
       copy_store_(client, options_.copy_timeout),
       background_(std::make_unique<Background>(*this)) {}
 

@@ -59,7 +59,7 @@ class Shared : public std::enable_shared_from_this<Shared> {
   const Client& copy_client() const noexcept { return copy_store_.client(); }
   const Store& copy_store() const noexcept { return copy_store_; }
   /// How long one call of the user may last.
-  std::chrono::milliseconds call_timeout() const noexcept { return std::chrono::seconds(5); }
+  std::chrono::milliseconds call_timeout() const noexcept { return call_timeout_; }
   /// A second old at most.
   std::shared_ptr<const TopologyInfo> topology() const;
 
@@ -75,6 +75,7 @@ class Shared : public std::enable_shared_from_this<Shared> {
   Result<std::shared_ptr<const Copies>> older_one(KeyState& state, Error&& error);
 
   const SplitterOptions options_;
+  const std::chrono::milliseconds call_timeout_;
   const Store store_;
   const Store copy_store_;
   mutable std::mutex mutex_;  // guards states_ and what is of the registry
