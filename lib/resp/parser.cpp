@@ -13,28 +13,66 @@
 namespace slotwise::resp {
 namespace {
 
-// Tokens are handed to the tree builder in runs of about this size: it keeps the reader's buffer
-// small, and the cost of a hand-over does not show.
-constexpr std::size_t run_size = 4096;
-
 bool is_line_end(const char* p) noexcept {
   return p[0] == '\r' && p[1] == '\n';
 }
 
-// "$64\r\n": the number and, as result, what follows its line. Null if that is not all there, or
-// not a number from 1 to 18 digits: then the thorough way is to decide. The buffer ends with a 0.
+// "$64\r\n": the number and, as result, what follows its line. Null if that is
+// not all there, or not a number of 1 to 18 digits: then the thorough way is to
+// decide. The buffer ends with a 0.
 const char* plain_number(const char* line, std::size_t& value) noexcept {
   constexpr std::ptrdiff_t most_digits = 18;  // cannot overflow
   const char* p = line + 1;
   std::size_t digit = static_cast<unsigned char>(*p) - std::size_t{'0'};
-  if (digit - 1 >= 9) return nullptr;
   value = 0;
+  if (digit - 1 >= 9) return digit == 0 && is_line_end(p + 1) ? p + 3 : nullptr;
   do {
     value = value * 10 + digit;
     digit = static_cast<unsigned char>(*++p) - std::size_t{'0'};
   } while (digit <= 9);
   return is_line_end(p) && p - line <= most_digits ? p + 2 : nullptr;
 }
+
+// Where plain() puts a reply of its own.
+struct ToView {
+  ReplyView& out;
+  bool text(Reply::Type type, std::string_view bytes) const noexcept {
+    ReplyAccess::show_text(out, type, bytes);
+    return true;
+  }
+  bool integer(std::int64_t value) const noexcept {
+    ReplyAccess::show_integer(out, Reply::Type::integer, value);
+    return true;
+  }
+  static bool nil() noexcept { return true; }
+  static bool aggregate(Reply::Type, std::size_t) noexcept { return false; }
+};
+
+// Where plain() puts a part of a reply. False: it does not fit into the limits.
+struct ToTree {
+  TreeBuilder& tree;
+  std::size_t room;
+  bool text(Reply::Type type, std::string_view bytes) {
+    if (bytes.size() > room) return false;
+    room -= bytes.size();
+    tree.add_text(type, bytes);
+    return true;
+  }
+  bool integer(std::int64_t value) {
+    tree.add_integer(value);
+    return true;
+  }
+  bool nil() {
+    tree.add_nil();
+    return true;
+  }
+  bool aggregate(Reply::Type type, std::size_t count) {
+    if (count > room / sizeof(Reply)) return false;
+    if (!tree.open(type, count)) return false;
+    room -= count * sizeof(Reply);
+    return true;
+  }
+};
 
 // "txt:Some string"
 bool has_format(std::string_view text) noexcept {
@@ -91,41 +129,51 @@ bool Parser::next_scalar(ReplyView& out) {
   return !busy_ && in_.size() != 0 && (take_plain(out) || take_scalar(out));
 }
 
-// The hot path: what nearly every reply of a busy client looks like. It pays for itself: see
-// README.md.
+// The value at `begin`, of which a byte is there, if it is whole and nothing about it is odd: what
+// nearly every one of a busy client is. Returns its end; null: the thorough way is to decide.
+template <class Sink>
+inline const char* Parser::plain(const char* begin, Sink& sink) const {
+  const char type = *begin;
+  std::size_t number = 0;
+  if (type == '$') {
+    const char* const text = plain_number(begin, number);
+    if (text == nullptr || static_cast<std::size_t>(in_.end() - text) < number + 2 ||
+        !is_line_end(text + number) || number > limits_.max_bulk_bytes) {
+      return nullptr;
+    }
+    return sink.text(Reply::Type::string, {text, number}) ? text + number + 2 : nullptr;
+  }
+  if (type == '+') {
+    const bool ok = in_.end() - begin >= 5 && std::memcmp(begin, "+OK\r\n", 5) == 0;
+    return ok && sink.text(Reply::Type::status, {begin + 1, 2}) ? begin + 5 : nullptr;
+  }
+  if (type == ':') {
+    const char* const next = plain_number(begin, number);
+    return next != nullptr && sink.integer(static_cast<std::int64_t>(number)) ? next : nullptr;
+  }
+  if (type == '*' || type == '%') {
+    const char* const next = plain_number(begin, number);
+    if (next == nullptr) return nullptr;
+    const bool ok = type == '*' ? sink.aggregate(Reply::Type::array, number)
+                                : sink.aggregate(Reply::Type::map, 2 * number);
+    return ok ? next : nullptr;
+  }
+  return type == '_' && is_line_end(begin + 1) && sink.nil() ? begin + 3 : nullptr;
+}
+
+// The hot path of replies.
 bool Parser::take_plain(ReplyView& out) noexcept {
   const char* const begin = in_.begin();
-  std::size_t size = 0;
-  if (*begin == '$') {
-    std::size_t length = 0;
-    const char* const text = plain_number(begin, length);
-    if (text == nullptr || static_cast<std::size_t>(in_.end() - text) < length + 2 ||
-        !is_line_end(text + length) || length > limits_.max_bulk_bytes) {
-      return false;
-    }
-    ReplyAccess::show_text(out, Reply::Type::string, {text, length});
-    size = static_cast<std::size_t>(text - begin) + length + 2;
-  } else if (*begin == '+' && in_.size() >= 5 && std::memcmp(begin, "+OK\r\n", 5) == 0) {
-    ReplyAccess::show_text(out, Reply::Type::status, {begin + 1, 2});
-    size = 5;
-  } else if (*begin == ':') {
-    std::size_t number = 0;
-    const char* const next = plain_number(begin, number);
-    if (next == nullptr) return false;
-    ReplyAccess::show_integer(out, Reply::Type::integer, static_cast<std::int64_t>(number));
-    size = static_cast<std::size_t>(next - begin);
-  } else if (*begin == '_' && is_line_end(begin + 1)) {
-    size = 3;
-  } else {
-    return false;
-  }
-  in_.consume(size);
+  ToView sink{out};
+  const char* const end = plain(begin, sink);
+  if (end == nullptr) return false;
+  in_.consume(static_cast<std::size_t>(end - begin));
   looked_ = 0;  // a part of it may have come before
   return true;
 }
 
-// Every other value that is one token. Whatever is not plainly good is left for next_slow(), which
-// looks again and says what is wrong.
+// Every other value that is one token. Whatever is not plainly good is left for
+// next_slow(), which looks again and says what is wrong.
 bool Parser::take_scalar(ReplyView& out) {
   Token token;
   if (scan_line(in_.begin(), in_.end(), looked_, token) != LineScan::whole) return false;
@@ -191,7 +239,8 @@ Status Parser::next(Reply& out) {
   }
 }
 
-// One step of the value at hand after another, until a reply is whole or the bytes run out.
+// One step of the value at hand after another, until a reply is whole or the
+// bytes run out.
 Status Parser::next_slow(Reply& out) {
   bool more = true;
   while (more && !failed()) {
@@ -200,16 +249,14 @@ Status Parser::next_slow(Reply& out) {
       if (finish_large(out)) return Status::reply;
     } else if (skip_ > 0) {
       more = skip_tokens();
-    } else if (open_ > 0) {
-      more = build();
     } else {
       ReplyView view;
-      if (busy_ && in_.size() != 0 && (take_plain(view) || take_scalar(view))) {
+      if (busy_ && !building_ && in_.size() != 0 && (take_plain(view) || take_scalar(view))) {
         ReplyAccess::copy(view, out);  // an attribute came before it
         finish_reply();
         return Status::reply;
       }
-      more = begin();
+      more = build();
     }
     if (tree_.done()) {
       tree_.take(out);
@@ -218,19 +265,6 @@ Status Parser::next_slow(Reply& out) {
     }
   }
   return failed() ? Status::error : Status::need_more;
-}
-
-// At a reply boundary, where no whole scalar is.
-bool Parser::begin() {
-  Token token;
-  if (!scan(token)) return false;
-  busy_ = true;
-  if (token.type == '|') {
-    begin_attribute(token);
-  } else {
-    open_ = 1;
-  }
-  return true;
 }
 
 void Parser::begin_attribute(const Token& token) noexcept {
@@ -252,44 +286,47 @@ bool Parser::skip_tokens() {
   return true;
 }
 
-// Goes on with an aggregate. True: it is whole, or something in it is to be skipped first.
+// Goes on with the reply, or begins it. True: it is whole, or something in it
+// is to be skipped first.
 bool Parser::build() {
-  const char* run = in_.begin();  // tokens from here on are not handed over yet
-  while (open_ > 0) {
+  do {
+    if (building_ && build_plain()) return true;
     Token token;
-    const char* const begin = in_.begin();
-    if (!scan(token)) {
-      if (!failed()) flush(run, begin);
-      return false;
-    }
+    if (!scan(token)) return false;
+    busy_ = true;
     if (token.type == '|') {
       begin_attribute(token);
-      return flush(run, begin);
+      return true;
     }
+    building_ = true;
     consume(token);
-    open_ += children(token) - 1;
-    if (token.type == '!' || (token.type == '$' && token.text.size() >= LargeBulk::threshold)) {
-      if (!flush(run, begin) || !hand_over(token.type, std::string(token.text))) return false;
-      run = in_.begin();
-    } else if (in_.begin() - run >= static_cast<std::ptrdiff_t>(run_size)) {
-      if (!flush(run, in_.begin())) return false;
-      run = in_.begin();
-    }
+    if (!tree_.add(token)) return fail(tree_.fault());
+  } while (!tree_.done());
+  return true;
+}
+
+// As many values as are plain, one after the other. True: the reply is whole.
+bool Parser::build_plain() {
+  const char* const begin = in_.begin();
+  const std::size_t room = limits_.max_reply_bytes - charged_;
+  ToTree sink{tree_, room};
+  const char* at = begin;
+  while (at != in_.end()) {
+    const char* const next = plain(at, sink);
+    if (next == nullptr) break;
+    at = next;
+    if (tree_.done()) break;
   }
-  return flush(run, in_.begin());
+  if (at == begin) return false;
+  in_.consume(static_cast<std::size_t>(at - begin));
+  looked_ = missing_ = 0;
+  unfinished_ += static_cast<std::size_t>(at - begin);
+  charged_ += room - sink.room;
+  return tree_.done();
 }
 
-bool Parser::flush(const char* from, const char* to) {
-  if (from == to || tree_.feed(from, static_cast<std::size_t>(to - from))) return !failed();
-  return fail(tree_.fault());
-}
-
-// A string that goes into the tree without passing through the reader.
-bool Parser::hand_over(char type, std::string text) {
-  return tree_.feed_text(bulk_reply(type, std::move(text))) || fail(tree_.fault());
-}
-
-// True: it was a reply of its own. Else it was part of one, or the parser has failed.
+// True: it was a reply of its own. Else it was part of one, or the parser has
+// failed.
 bool Parser::finish_large(Reply& out) {
   const char type = large_.type();
   std::string text;
@@ -297,9 +334,8 @@ bool Parser::finish_large(Reply& out) {
   if (type == '=' && !has_format(text)) return fail("a verbatim string without a format");
   if (skip_ > 0) {
     --skip_;
-  } else if (open_ > 0) {
-    --open_;
-    hand_over(type, std::move(text));
+  } else if (building_) {
+    tree_.add(bulk_reply(type, std::move(text)));
   } else {
     out = bulk_reply(type, std::move(text));
     finish_reply();
@@ -308,30 +344,11 @@ bool Parser::finish_large(Reply& out) {
   return false;
 }
 
-// A whole bulk string or integer with nothing odd about it.
-inline bool Parser::scan_plain(Token& token) const noexcept {
-  const char* const begin = in_.begin();
-  if (*begin != '$' && *begin != ':') return false;
-  std::size_t number = 0;
-  const char* const after = plain_number(begin, number);
-  if (after == nullptr) return false;
-  token.type = *begin;
-  token.number = static_cast<std::int64_t>(number);
-  token.size = static_cast<std::size_t>(after - begin);
-  if (*begin == '$') {
-    if (static_cast<std::size_t>(in_.end() - after) < number + 2) return false;
-    if (!is_line_end(after + number) || number > limits_.max_bulk_bytes) return false;
-    token.text = {after, number};
-    token.size += number + 2;
-  }
-  return true;
-}
-
-// The token at the front of the buffer, within the limits. False: it is not whole, or is none.
+// The token at the front of the buffer, within the limits. False: it is not
+// whole, or is none.
 bool Parser::scan(Token& token) {
   missing_ = 0;
   if (in_.size() == 0) return false;
-  if (scan_plain(token) && token.text.size() <= limits_.max_reply_bytes - charged_) return true;
   const LineScan result = scan_line(in_.begin(), in_.end(), looked_, token);
   if (result == LineScan::fault) return fail(token.fault);
   const std::size_t room = limits_.max_reply_bytes - charged_;
@@ -376,7 +393,8 @@ bool Parser::scan_body(Token& token) {
   return false;
 }
 
-// If all bytes of the bulk are here and well ended, makes them part of the token.
+// If all bytes of the bulk are here and well ended, makes them part of the
+// token.
 bool Parser::find_body(Token& token) const noexcept {
   const auto length = static_cast<std::size_t>(token.number);
   const char* const body = in_.begin() + token.size;
@@ -396,7 +414,7 @@ void Parser::consume(const Token& token) noexcept {
 }
 
 void Parser::finish_reply() noexcept {
-  busy_ = false;
+  busy_ = building_ = false;
   looked_ = 0;
   charged_ = 0;
   unfinished_ = 0;
@@ -421,7 +439,7 @@ void Parser::reset() noexcept {
   large_.clear();
   tree_.clear();
   fault_.clear();
-  missing_ = open_ = skip_ = 0;
+  missing_ = skip_ = 0;
   finish_reply();
 }
 

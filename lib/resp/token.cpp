@@ -39,7 +39,6 @@ LineScan scan_number(const char* begin, const char* end, Token& token) noexcept 
   }
   token.number = static_cast<std::int64_t>(negative ? 0 - value : value);
   token.size = static_cast<std::size_t>(p + 2 - begin);
-  token.text = {begin + 1, static_cast<std::size_t>(p - begin - 1)};
   return LineScan::whole;
 }
 
@@ -48,7 +47,6 @@ LineScan scan_count(const char* begin, const char* end, bool null_allowed, Token
   if (result == LineScan::whole && token.number < 0 && !(null_allowed && token.number == -1)) {
     return fault(token, "a negative length");
   }
-  token.text = {};  // its digits must not count towards max_reply_bytes
   return result;
 }
 

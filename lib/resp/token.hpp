@@ -11,7 +11,8 @@ namespace slotwise::resp {
 struct Token {
   char type = 0;            ///< the type byte
   std::int64_t number = 0;  ///< ':' its value; bulk: its length; aggregate: its count; -1 is null
-  std::string_view text;    ///< simple value: the line after the type byte; bulk: its bytes
+  std::string_view text;    ///< simple value: the line after the type byte; bulk: its bytes. Not of
+                            ///< a number: digits do not count towards max_reply_bytes
   std::size_t size = 0;     ///< bytes on the wire, with line ends, and with the bytes of a bulk
   const char* fault = "";   ///< after LineScan::fault: what is wrong, as the end of a sentence
 };

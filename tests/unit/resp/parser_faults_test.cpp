@@ -46,17 +46,17 @@ TEST_CASE("hostile lengths are errors that name the limit") {
 }
 
 TEST_CASE("bytes that are not RESP") {
-  const auto* bytes =
-      GENERATE("$-2\r\n", "*-5\r\n", "*-2\r\n", "%-1\r\n", "~-1\r\n", ">-1\r\n", "|-1\r\n",
-               "=-1\r\n", "!-1\r\n", ":99999999999999999999\r\n", ":9223372036854775808\r\n",
-               ":-9223372036854775809\r\n", ":\r\n", ":-\r\n", ":+1\r\n", ":1a\r\n", ":01\r\n",
-               ":-0\r\n", ": 1\r\n", ":1\n", ":1\rx", "$5\r\nabcdeXX", "$5\r\nabcde\rX", "$5x\r\n",
-               "$\r\n", "$ 5\r\n", "*\r\n", "*1x\r\n", "*1\r\n$5\r\nabcdeXX", "!3\r\nabcXX",
-               "=8\r\ntxt:abcdXX", "=3\r\ntxt\r\n", "=5\r\nabcde\r\n", "*1\r\n=3\r\ntxt\r\n",
-               "#\r\n", "#x\r\n", "#tt\r\n", "_x\r\n", ",\r\n", ",1.5x\r\n", ",infinity\r\n",
-               ",nan(1)\r\n", ",1e999\r\n", "*1\r\n,1e999\r\n", "*1\r\n,abc\r\n", "(12a\r\n",
-               "(1.5\r\n", "*1\r\n(x\r\n", "+a\rb\r\n", "+a\nb\r\n", "-a\nb\r\n", "hello\r\n",
-               "\r\n", "*1\r\nhello\r\n", "$?\r\n", "*?\r\n", ";4\r\nabcd\r\n", "*1\r\n.\r\n");
+  const auto* bytes = GENERATE(
+      "$-2\r\n", "*-5\r\n", "*-2\r\n", "%-1\r\n", "~-1\r\n", ">-1\r\n", "|-1\r\n", "=-1\r\n",
+      "!-1\r\n", ":99999999999999999999\r\n", ":9223372036854775808\r\n",
+      ":-9223372036854775809\r\n", ":\r\n", ":-\r\n", ":+1\r\n", ":1a\r\n", ":01\r\n", ":-0\r\n",
+      ": 1\r\n", ":1\n", ":1\rx", "$5\r\nabcdeXX", "$5\r\nabcde\rX", "$5x\r\n", "$\r\n", "$ 5\r\n",
+      "*\r\n", "*1x\r\n", "*1\r\n$5\r\nabcdeXX", "!3\r\nabcXX", "=8\r\ntxt:abcdXX", "=3\r\ntxt\r\n",
+      "=5\r\nabcde\r\n", "*1\r\n=3\r\ntxt\r\n", "#\r\n", "#x\r\n", "#tt\r\n", "_x\r\n", ",\r\n",
+      ",1.5x\r\n", ",infinity\r\n", ",nan(1)\r\n", ",1e999\r\n", "*1\r\n,1e999\r\n",
+      "*1\r\n,abc\r\n", "*1\r\n,0x1\r\n", "(12a\r\n", "(\r\n", "(-\r\n", "(1.5\r\n", "*1\r\n(x\r\n",
+      "+a\rb\r\n", "+a\nb\r\n", "-a\nb\r\n", "hello\r\n", "\r\n", "*1\r\nhello\r\n", "$?\r\n",
+      "*?\r\n", ";4\r\nabcd\r\n", "*1\r\n.\r\n");
   INFO(bytes);
   const std::string text = parse_error(bytes);
   CHECK(text.starts_with("protocol error: "));
@@ -167,6 +167,43 @@ TEST_CASE("limits on size hold for every shape") {
         std::string::npos);
   CHECK(run("*20\r\n", 13, limits).error.empty());
   CHECK_FALSE(run("*21\r\n", 13, limits).error.empty());
+}
+
+// The members, then the text: what a reply is charged for, to the byte.
+TEST_CASE("the limit of a reply is exact, in whichever way its values are read") {
+  struct Case {
+    const char* bytes;
+    std::size_t members;
+    std::size_t text;
+  };
+  const auto [bytes, members, text] = GENERATE(values<Case>({
+      {"*2\r\n$5\r\nhello\r\n:1\r\n", 2, 5},
+      {"*2\r\n:1\r\n$5\r\nhello\r\n", 2, 5},
+      {"*2\r\n+OK\r\n+PONG\r\n", 2, 6},
+      {"*2\r\n-ERR x\r\n!5\r\nERR y\r\n", 2, 10},
+      {"%2\r\n$1\r\na\r\n_\r\n$1\r\nb\r\n*0\r\n", 4, 2},
+      {"*1\r\n*2\r\n%1\r\n:1\r\n:2\r\n~1\r\n$-1\r\n", 6, 0},
+      {">3\r\n=5\r\ntxt:a\r\n(12\r\n*-1\r\n", 3, 7},
+      {"|1\r\n$2\r\nab\r\n:1\r\n*1\r\n$3\r\nabc\r\n", 3, 5},
+  }));
+  INFO(bytes);
+  const std::size_t exact = members * sizeof(Reply) + text;
+  const Outcome fits = run_all_cuts(bytes, {.max_reply_bytes = exact});
+  CHECK(fits.error.empty());
+  CHECK(fits.replies.size() + fits.pushes.size() == 1);
+  const Outcome over = run_all_cuts(bytes, {.max_reply_bytes = exact - 1});
+  CHECK(over.error.find("(max_reply_bytes)") != std::string::npos);
+  CHECK(over.replies.size() + over.pushes.size() == 0);
+}
+
+TEST_CASE("which limit was passed is told right") {
+  // The header that is too deep must not be charged for twice.
+  const Limits limits{.max_depth = 1, .max_reply_bytes = 3 * sizeof(Reply)};
+  CHECK(parse_error("*1\r\n*2\r\n:1\r\n:2\r\n", limits) ==
+        "protocol error: nesting deeper than the limit of 1 levels (max_reply_depth)");
+  const Limits short_text{.max_bulk_bytes = 3};
+  CHECK(parse_error("*2\r\n$3\r\nabc\r\n$4\r\nabcd\r\n", short_text).find("string of 4 bytes") !=
+        std::string::npos);
 }
 
 }  // namespace slotwise::resp::test
