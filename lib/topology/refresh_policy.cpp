@@ -31,7 +31,12 @@ RefreshSettings RefreshSettings::from(const Config& config) {
 
 RefreshPolicy::RefreshPolicy(RefreshSettings settings, std::vector<Endpoint> seeds,
                              base::Random random)
-    : settings_(settings), seeds_(std::move(seeds)), random_(random) {}
+    : settings_(settings), random_(random) {
+  for (Endpoint& seed : seeds) {
+    const bool known = std::find(seeds_.begin(), seeds_.end(), seed) != seeds_.end();
+    if (!known) seeds_.push_back(std::move(seed));
+  }
+}
 
 void RefreshPolicy::set_nodes(std::vector<Node> nodes) {
   nodes_ = std::move(nodes);
@@ -231,7 +236,8 @@ std::vector<RefreshTarget> RefreshPolicy::ranked(time_point now) {
                        });
     }
     for (RefreshTarget& target : *group) {
-      if (!contains(order, target)) order.push_back(std::move(target));
+      const bool is_preferred = !order.empty() && order.front() == target;
+      if (!is_preferred) order.push_back(std::move(target));
     }
   }
   return order;
@@ -244,6 +250,7 @@ std::vector<RefreshTarget> RefreshPolicy::candidates(std::size_t count, time_poi
 }
 
 bool RefreshPolicy::failed_lately(const Endpoint& endpoint, time_point now) const {
+  if (failures_.empty()) return false;
   const auto failure = failures_.find(base::endpoint_key(endpoint));
   return failure != failures_.end() && now - failure->second < settings_.failure_memory;
 }
