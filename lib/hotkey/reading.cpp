@@ -124,10 +124,7 @@ Reading::Move Reading::got(Result<std::optional<std::string>>&& reply, Clock::ti
   if (!*reply) return ask(Move::Kind::look, copy_, now);
   const std::uint16_t slot = copies_->manifest.copies[copy_].slot;
   auto value = Store::read_stored(state_.key(), slot, std::move(**reply));
-  if (!value) {
-    repair_wanted_ = true;
-    return failed(std::move(value).error(), now);
-  }
+  if (!value) return failed(std::move(value).error(), now);
   return stored(value->version, std::move(value->value), now);
 }
 
@@ -194,6 +191,10 @@ Reading::Move Reading::missed(Clock::time_point now) {
 
 Reading::Move Reading::failed(Error error, Clock::time_point now) {
   if (hopeless(error)) return end(std::move(error));
+  // It answered, and is not what it should be: of another type, say.
+  if (error.code() == ErrorCode::server || error.code() == ErrorCode::damaged) {
+    repair_wanted_ = true;
+  }
   in_trouble(now);
   if (!error_) error_ = std::move(error);
   return missed(now);
