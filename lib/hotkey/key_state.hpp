@@ -99,12 +99,19 @@ class KeyState {
     return Clock::time_point(Clock::duration(used_.load(std::memory_order_relaxed)));
   }
 
-  /// A refresh that got no answer: until this moment an older manifest is used without asking.
+  /// A refresh got no answer: until then an older manifest is used without asking. Clock's epoch:
+  /// it got one.
   void home_silent_until(Clock::time_point when) noexcept {
     silent_until_.store(when.time_since_epoch().count(), std::memory_order_relaxed);
   }
-  bool home_silent(Clock::time_point now) const noexcept {
-    return now.time_since_epoch().count() < silent_until_.load(std::memory_order_relaxed);
+  /// False: the home slot is to be asked. When the time is over one caller is told so, and the
+  /// others once it has waited `again` in vain.
+  bool home_silent(Clock::time_point now, Clock::duration again) noexcept {
+    Clock::rep until = silent_until_.load(std::memory_order_relaxed);
+    if (until == 0) return false;
+    if (now.time_since_epoch().count() < until) return true;
+    return !silent_until_.compare_exchange_strong(until, (now + again).time_since_epoch().count(),
+                                                  std::memory_order_relaxed);
   }
 
  private:

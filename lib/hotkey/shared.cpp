@@ -64,7 +64,8 @@ std::vector<std::shared_ptr<KeyState>> Shared::all_states() const {
 std::shared_ptr<const Copies> Shared::usable(KeyState& state, Clock::time_point now) const {
   auto copies = state.copies();
   if (copies == nullptr) return nullptr;
-  if (now - state.confirmed_at() < reader_limit || state.home_silent(now)) return copies;
+  if (now - state.confirmed_at() < reader_limit) return copies;
+  if (state.home_silent(now, options_.copy_timeout)) return copies;
   return nullptr;
 }
 

@@ -374,6 +374,41 @@ TEST_CASE("hotkey: a write is made again if copies have a later version that hom
   CHECK(now.value == expected);
 }
 
+TEST_CASE("hotkey: a writer that dies before it has written the copies") {
+  const Scene scene;
+  const SplitKey& key = scene.key;
+  const WriteResult old = key.set("old");
+  const Store store(scene.client);
+  std::optional<std::string> expected;
+  Home home;
+  SECTION("set") {
+    home = store.set(scene.name, 0, "new", std::nullopt).wait().value();
+    expected = "new";
+  }
+  SECTION("set, at one copy only") {
+    home = store.set(scene.name, 0, "new", std::nullopt).wait().value();
+    store.put(scene.name, slots_of(scene.client, scene.name)[1], home.version, 0, "new")
+        .wait()
+        .value();
+    expected = "new";
+  }
+  SECTION("del") {
+    home = store.del(scene.name, 0).wait().value();
+  }
+  // Readers find out by the version that the home slot tells, within a second or so.
+  std::uint64_t newest = 0;
+  kit::wait_until(
+      [&] {
+        const VersionedValue got = key.get_with_version();
+        CHECK(got.version >= newest);
+        CHECK(got.value == (got.version == old.version ? "old" : expected));
+        newest = got.version;
+        return equal(scene.all());
+      },
+      3s, "the copies to be repaired");
+  CHECK(scene.everywhere() == Held{expected, home.version, home.expires});
+}
+
 TEST_CASE("hotkey: keys and values of any bytes") {
   const kit::Cluster cluster;
   const Client client = Client::connect(cluster.uri());
@@ -755,6 +790,43 @@ void read_until(std::atomic<bool>& stop, const SplitKey& key, int client, Record
 }
 
 }  // namespace
+
+TEST_CASE("hotkey: a primary dies under writers, and its replica takes over") {
+  kit::ClusterOptions options{.replicas = 1};
+  options.config.emplace_back("cluster-require-full-coverage", "no");
+  Scene scene({}, options);
+  const std::size_t home = scene.cluster.owner_of_key(scene.name);
+  std::size_t dead = home;
+  SECTION("that of the original") {}
+  SECTION("that of a copy") {
+    dead = home == 0 ? 1 : 0;
+  }
+  scene.key.set("first");
+  Record record;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] { write_until(stop, scene.key, 0, i, record); });
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] { read_until(stop, scene.key, 0, record); });
+  kit::wait_until([&] { return record.writes > 200; }, 10s, "writes before");
+  const int lost_slot = scene.cluster.node(dead).slots.front().first;
+  scene.cluster.kill(dead);
+  scene.cluster.wait_for_new_owner(lost_slot, dead, 20s);
+  const long before = record.writes;
+  kit::wait_until([&] { return record.writes > before + 200; }, 20s, "writes after it");
+  stop = true;
+  for (auto& thread : threads)
+    thread.join();
+  INFO(record.writes << " writes, " << record.write_errors << " without success, " << record.reads
+                     << " reads");
+  INFO(record.first_error);
+  const Held end = scene.everywhere();
+  CHECK(end.version >= record.written.rbegin()->first);
+  CHECK(record.backwards == 0);
+  CHECK(record.misses == 0);
+  CHECK(record.read_errors == 0);
+}
 
 TEST_CASE("hotkey: 16 writers on 4 clients, connections killed: all copies end equal") {
   // SLOTWISE_HOTKEY_ROUNDS=100 SLOTWISE_HOTKEY_SECONDS=10 for the long run.

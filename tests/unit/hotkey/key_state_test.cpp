@@ -163,6 +163,20 @@ TEST_CASE("hotkey: an answer that was overtaken does not tell of forgotten write
   CHECK(state.newest() == 7);
 }
 
+TEST_CASE("hotkey: a home slot that is silent is asked by one call at a time") {
+  KeyState state("k");
+  const auto t = Clock::now();
+  CHECK_FALSE(state.home_silent(t, 500ms));
+  CHECK_FALSE(state.home_silent(t, 500ms));
+  state.home_silent_until(t + 1s);
+  CHECK(state.home_silent(t + 999ms, 500ms));
+  CHECK_FALSE(state.home_silent(t + 1001ms, 500ms));
+  CHECK(state.home_silent(t + 1002ms, 500ms));
+  CHECK_FALSE(state.home_silent(t + 1502ms, 500ms));
+  state.home_silent_until({});
+  CHECK_FALSE(state.home_silent(t + 1503ms, 500ms));
+}
+
 TEST_CASE("hotkey: manifests are exchanged under many readers") {
   KeyState state("k");
   state.learn(manifest(1, {{1, State::ready}}), Clock::now());
