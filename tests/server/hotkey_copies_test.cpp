@@ -374,6 +374,29 @@ TEST_CASE("hotkey: a write is made again if copies have a later version that hom
   CHECK(now.value == expected);
 }
 
+TEST_CASE("hotkey: a forgotten version that another client gives back does not hide a write") {
+  Scene scene({.copy_timeout = 1s});
+  const WriteResult first = scene.key.set("first");
+  const std::uint64_t ahead = first.version + 3'600'000'000ULL;
+  const Store store(scene.client);
+  const std::size_t home = scene.cluster.owner_of_key(scene.name);
+  std::size_t silent = home;
+  for (const std::uint16_t slot : slots_of(scene.client, scene.name)) {
+    store.put(scene.name, slot, ahead, 0, "from before the failover").wait().value();
+    if (scene.node_of(slot) != home) silent = scene.node_of(slot);
+  }
+  // The write waits for this copy while the others have said that they have a later version.
+  scene.cluster.pause(silent);
+  auto write = std::async(std::launch::async, [&] { return scene.key.set("after it"); });
+  kit::wait_until([&] { return scene.client.get(scene.name) == "after it"; }, 5s, "the write");
+  CHECK(store.restore(scene.name, ahead, 0, "from before the failover").wait().value().status ==
+        Home::Status::ok);
+  const WriteResult result = write.get();
+  scene.cluster.resume(silent);
+  CHECK(result.version > ahead);
+  CHECK(scene.everywhere() == Held{"after it", result.version, 0});
+}
+
 TEST_CASE("hotkey: a writer that dies before it has written the copies") {
   const Scene scene;
   const SplitKey& key = scene.key;
