@@ -54,9 +54,9 @@ TEST_CASE("bytes that are not RESP") {
       "*\r\n", "*1x\r\n", "*1\r\n$5\r\nabcdeXX", "!3\r\nabcXX", "=8\r\ntxt:abcdXX", "=3\r\ntxt\r\n",
       "=5\r\nabcde\r\n", "*1\r\n=3\r\ntxt\r\n", "#\r\n", "#x\r\n", "#tt\r\n", "_x\r\n", ",\r\n",
       ",1.5x\r\n", ",infinity\r\n", ",nan(1)\r\n", ",1e999\r\n", "*1\r\n,1e999\r\n",
-      "*1\r\n,abc\r\n", "*1\r\n,0x1\r\n", "(12a\r\n", "(\r\n", "(-\r\n", "(1.5\r\n", "*1\r\n(x\r\n",
-      "+a\rb\r\n", "+a\nb\r\n", "-a\nb\r\n", "hello\r\n", "\r\n", "*1\r\nhello\r\n", "$?\r\n",
-      "*?\r\n", ";4\r\nabcd\r\n", "*1\r\n.\r\n");
+      "*1\r\n,abc\r\n", "*1\r\n,0x1\r\n", ",+-1\r\n", ",+\r\n", ",++1\r\n", "(12a\r\n", "(\r\n",
+      "(-\r\n", "(1.5\r\n", "*1\r\n(x\r\n", "+a\rb\r\n", "+a\nb\r\n", "-a\nb\r\n", "hello\r\n",
+      "\r\n", "*1\r\nhello\r\n", "$?\r\n", "*?\r\n", ";4\r\nabcd\r\n", "*1\r\n.\r\n");
   INFO(bytes);
   const std::string text = parse_error(bytes);
   CHECK(text.starts_with("protocol error: "));

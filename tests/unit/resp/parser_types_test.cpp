@@ -30,6 +30,7 @@ TEST_CASE("doubles") {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   CHECK(parse_one(",3.25\r\n") == Reply::make_real(3.25));
   CHECK(parse_one(",10\r\n") == Reply::make_real(10));
+  CHECK(parse_one("*1\r\n,+1.5\r\n") == array({Reply::make_real(1.5)}));
   CHECK(parse_one(",-1.5e-300\r\n") == Reply::make_real(-1.5e-300));
   CHECK(parse_one(",4.9406564584124654e-324\r\n") == Reply::make_real(5e-324));
   CHECK(parse_one(",inf\r\n") == Reply::make_real(infinite));
