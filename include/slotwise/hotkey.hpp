@@ -166,15 +166,15 @@ struct Status {
   std::vector<Copy> copies;
 };
 
-/// Splits keys, and gives access to those that are split. Starts one thread of its own, which
-/// refreshes manifests, repairs copies and looks after the placement.
+/// Splits keys, and gives access to those that are split. Starts two threads of its own, which
+/// refresh manifests, repair copies and look after the placement.
 class SLOTWISE_API Splitter {
  public:
   /// Shares everything of the client, which must be one of a cluster (else Error(refused)).
   explicit Splitter(const Client& client, SplitterOptions options = {});
   Splitter(Splitter&&) noexcept;
   Splitter& operator=(Splitter&&) noexcept;
-  /// Ends its thread in bounded time. SplitKeys go on working, without repair and keeping.
+  /// Ends its threads in bounded time. SplitKeys go on working, without repair and keeping.
   ~Splitter();
 
   /// Splits a key of type string, or one that does not exist yet. Takes a second or two: every
