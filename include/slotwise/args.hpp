@@ -68,7 +68,11 @@ class SLOTWISE_API Args {
     add(std::forward<First>(first));
     (add(std::forward<More>(more)), ...);
   }
-  ~Args();
+  ~Args() {
+    if (kept_ != nullptr) [[unlikely]] {
+      drop_kept();
+    }
+  }
   Args(const Args&) = delete;
   Args& operator=(const Args&) = delete;
 
@@ -141,6 +145,7 @@ class SLOTWISE_API Args {
     ++size_;
   }
   void grow();
+  void drop_kept() noexcept;
   void keep(std::string&& text);
   void number(std::int64_t value);
   void number(std::uint64_t value);

@@ -7,13 +7,13 @@
 #include <memory>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <slotwise/args.hpp>
 #include <slotwise/call_options.hpp>
 #include <slotwise/commands.hpp>
 #include <slotwise/convert.hpp>
 #include <slotwise/detail/call_spec.hpp>
+#include <slotwise/detail/reply_store.hpp>
 #include <slotwise/export.hpp>
 #include <slotwise/result.hpp>
 
@@ -29,10 +29,10 @@ struct PipelineRef {
   std::size_t index = 0;
 };
 
-/// What came back: one value or error per command, in call order.
+/// What came back: one value or error per command, in call order. Used from one thread at a time.
 class SLOTWISE_API PipelineResults {
  public:
-  explicit PipelineResults(std::vector<Result<Reply>> results) : results_(std::move(results)) {}
+  explicit PipelineResults(detail::ReplyStore results) noexcept : results_(std::move(results)) {}
 
   std::size_t size() const noexcept { return results_.size(); }
   /// True if every command succeeded.
@@ -40,17 +40,30 @@ class SLOTWISE_API PipelineResults {
   /// The result of one command, moved out: ask once for each.
   template <class T>
   Result<T> operator[](PipelineRef<T> ref) {
-    return convert<T>(std::move(results_.at(ref.index)));
+    return get<T>(ref.index);
   }
-  /// The result of the i-th command as it came; an error reply is an Error here.
-  const Result<Reply>& at(std::size_t i) const { return results_.at(i); }
+  /// The result of the i-th command as it came; an error reply is an Error here. Valid as long as
+  /// these results.
+  const Result<Reply>& at(std::size_t i) const {
+    check(i);
+    return results_.at(i);
+  }
   template <class T>
   Result<T> get(std::size_t i) {
-    return convert<T>(std::move(results_.at(i)));
+    check(i);
+    if (const Error* error = results_.error(i)) return *error;
+    ReplyView reply = results_.view(i);
+    return convert<T>(reply);
   }
 
  private:
-  std::vector<Result<Reply>> results_;
+  /// Throws std::out_of_range.
+  void check(std::size_t i) const {
+    if (i >= results_.size()) no_such_result();
+  }
+  [[noreturn]] static void no_such_result();
+
+  mutable detail::ReplyStore results_;  // at() makes a Reply of what lies among others
 };
 
 /// Collects commands; exec() sends them, each to its node, all nodes at once, and waits for all.

@@ -1,6 +1,7 @@
 // Pipelines: from the caller's thread to the nodes, in place or through the loop.
-#include <algorithm>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,29 +16,51 @@ namespace {
 constexpr std::size_t most_bytes_in_place = 256 * 1024;
 constexpr std::size_t most_commands_in_place = 4096;
 
-/// The commands of a batch that go to one node, over a connection that is taken for it.
-struct Share {
-  routing::Node* node = nullptr;
-  link::DirectConnection* connection = nullptr;
-  std::string bytes;
-  std::vector<std::size_t> members;
-  bool careful = false;          // one of them must not be lost
-  std::optional<Error> failure;  // of the whole connection, from a moment on
-  std::size_t sent = 0;          // bytes that may have left
-};
+using Share = routing::Batch::Share;
 
-/// Gives the connections back, whatever happens.
-struct Shares : std::vector<Share> {
-  ~Shares() { release(); }
-  void release() noexcept {
-    for (Share& share : *this) {
-      if (auto* c = std::exchange(share.connection, nullptr)) share.node->release_direct(*c);
+/// The batch's shares for the length of one run. Gives the connections back, whatever happens.
+class Shares {
+ public:
+  explicit Shares(std::vector<Share>& all) noexcept : all_(all) {}
+  ~Shares() {
+    for (Share& share : used()) {
+      share.node->release_direct(*share.connection);
+      share.members.clear();
+      share.bytes.clear();
+      share.failure.reset();
+      share.careful = false;
+      share.sent = 0;
     }
   }
+  Shares(const Shares&) = delete;
+  Shares& operator=(const Shares&) = delete;
+
+  std::span<Share> used() noexcept { return {all_.data(), count_}; }
+  /// The share of this node; null: there is none yet.
+  Share* find(const routing::Node* node) noexcept {
+    for (Share& share : used()) {
+      if (share.node == node) return &share;
+    }
+    return nullptr;
+  }
+  /// So that add() cannot fail: a connection is in somebody's hands then.
+  void make_room() {
+    if (count_ == all_.size()) all_.emplace_back();
+  }
+  Share& add(routing::Node& node, link::DirectConnection& connection) noexcept {
+    Share& share = all_[count_++];
+    share.node = &node;
+    share.connection = &connection;
+    return share;
+  }
+
+ private:
+  std::vector<Share>& all_;
+  std::size_t count_ = 0;
 };
 
 bool fits_in_place(const routing::Batch::Member& m, Mode mode) noexcept {
-  return !m.result && m.fan_out == nullptr && !m.blocking && !m.wants_ping &&
+  return !m.answered && m.fan_out == nullptr && !m.blocking && !m.wants_ping &&
          m.read_from == ReadFrom::primary &&
          (m.target == routing::Target::slot || mode != Mode::cluster);
 }
@@ -55,9 +78,7 @@ std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpe
                  "the library does not know the command \"" + std::string(call.words[0]) +
                      "\": call it once outside of a pipeline, then its keys are known");
   }
-  if (hot_keys_ != nullptr) [[unlikely]]
-    hot_keys_->count(plan, call);
-  member.encode(call.words);
+  HotKeySampler::count(hot_keys_.get(), plan, call);
   static_cast<routing::Kind&>(member) = plan;
   member.read_from = read_from_of(plan, options, config_);
   if (call.script != nullptr) member.script_body = call.script->shared_body();
@@ -72,6 +93,7 @@ std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpe
 }
 
 void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
+  batch.seal();
   std::optional<Error> error;
   if (fork_generation_ != net::fork_generation()) {
     error = error_after_fork();
@@ -81,12 +103,7 @@ void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
   } else if (!accept(batch.size())) {
     error = refusal();
   }
-  if (error) {
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (!batch.at(i).result) batch.at(i).result.emplace(*error);
-    }
-    return;
-  }
+  if (error) return batch.refuse_rest(*error);
   commands_.add(batch.size());
   const routing::TimePoint now = routing::Clock::now();
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -115,51 +132,53 @@ void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
 bool Core::run_in_place(routing::Batch& batch, routing::TimePoint now) {
   const ModeSwitch::Caller caller(mode_);
   if (!caller.in_place() || batch.size() > most_commands_in_place) return false;
-  Shares shares;
-  std::size_t bytes = 0;
+  Shares shares(batch.shares());
+  if (batch.bytes().size() > most_bytes_in_place) return false;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const routing::Batch::Member& member = batch.at(i);
-    bytes += member.bytes.size();
-    if (!fits_in_place(member, config_.mode) || bytes > most_bytes_in_place) return false;
-    routing::Node* node = dispatcher_->node_for(member.slot);
-    if (node == nullptr || closed_.load(std::memory_order_relaxed)) return false;
-    auto share = std::find_if(shares.begin(), shares.end(),
-                              [node](const Share& s) { return s.node == node; });
-    if (share == shares.end()) {
-      link::DirectConnection* connection = node->acquire_direct();
+    routing::Batch::Member& member = batch.at(i);
+    if (!fits_in_place(member, config_.mode)) return false;
+    member.node = dispatcher_->node_for(member.slot);
+    if (member.node == nullptr || closed_.load(std::memory_order_relaxed)) return false;
+    Share* share = shares.find(member.node);
+    if (share == nullptr) {
+      shares.make_room();
+      link::DirectConnection* connection = member.node->acquire_direct();
       if (connection == nullptr) {
-        want_direct(*node);
+        want_direct(*member.node);
         return false;
       }
-      share = shares.insert(shares.end(), Share{.node = node, .connection = connection});
+      share = &shares.add(*member.node, *connection);
     }
     share->members.push_back(i);
-    share->bytes += member.bytes;
     share->careful = share->careful || !member.retry_safe;
   }
+  const bool one_node = shares.used().size() == 1;
   const routing::TimePoint deadline = batch.at(0).deadline;  // all have the same
-  for (Share& share : shares) {
-    share.failure = share.connection->send(share.bytes, share.careful, now, deadline,
+  for (Share& share : shares.used()) {
+    if (!one_node) {
+      for (const std::size_t i : share.members)
+        share.bytes.append(batch.bytes_of(batch.at(i)));
+    }
+    const auto rest = share.bytes.rest();
+    const std::string_view bytes =
+        one_node ? batch.bytes() : std::string_view(rest.data(), rest.size());
+    share.failure = share.connection->send(bytes, share.careful, now, deadline,
                                            config_.attempt_timeout, share.sent);
   }
   bool plain = true;
-  for (Share& share : shares)
+  for (Share& share : shares.used())
     plain = receive(batch, share.members, *share.connection, share.failure, share.sent, deadline) &&
             plain;
   if (plain) {
-    for (Share& share : shares)
+    for (Share& share : shares.used())
       share.connection->count_successes(share.members.size());
     return true;
-  }
-  for (Share& share : shares) {
-    for (const std::size_t i : share.members)
-      batch.at(i).node = share.node;
   }
   batch.was_run_in_place();
   return false;
 }
 
-/// What came from one node, into the members' results. False: something of it is to be judged.
+/// What came from one node, into the batch's results. False: something of it is to be judged.
 bool Core::receive(routing::Batch& batch, const std::vector<std::size_t>& members,
                    link::DirectConnection& connection, std::optional<Error>& failure,
                    std::size_t sent, routing::TimePoint deadline) {
@@ -168,22 +187,22 @@ bool Core::receive(routing::Batch& batch, const std::vector<std::size_t>& member
   std::size_t position = 0;
   for (const std::size_t i : members) {
     routing::Batch::Member& member = batch.at(i);
-    const std::size_t begin = std::exchange(position, position + member.bytes.size());
+    const std::size_t begin = std::exchange(position, position + member.size);
     if (!failure) {
       ReplyView reply;
       link::Exchange exchange =
           connection.receive(deadline, config_.attempt_timeout, i == members.back(), reply);
       if (exchange.status == link::Exchange::Status::reply) {
         plain = plain && !reply.is_error();
-        member.result.emplace(reply.take());
+        batch.results().put(i, reply);
         continue;
       }
       failure = std::move(exchange.error);
       expired = exchange.status == link::Exchange::Status::expired;
     }
     plain = false;
-    member.result.emplace(
-        failure->with_outcome(begin < sent ? Outcome::unknown : Outcome::not_sent));
+    batch.results().put(i,
+                        failure->with_outcome(begin < sent ? Outcome::unknown : Outcome::not_sent));
     member.expired = expired;
   }
   return plain;

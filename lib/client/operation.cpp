@@ -16,16 +16,6 @@ namespace {
 constexpr std::size_t pooled_per_thread = 2048;
 constexpr std::size_t kept_bytes = 4096;  // a larger command gives its memory back
 
-/// Operations that this thread may use again. Usually the thread that lets go last is the one that
-/// makes the next call, so that no lock is needed. A plain list, so that looking into it costs no
-/// more than a load; PoolEnd empties it when the thread ends.
-struct Pool {
-  Operation* first = nullptr;
-  std::size_t size = 0;
-  std::size_t limit = 0;  // 0 before the first use, and again when the thread ends
-};
-thread_local constinit Pool pool;
-
 }  // namespace
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
@@ -38,39 +28,44 @@ void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
 
 /// Static destructors may still end calls after it: then they are not pooled.
 struct PoolEnd {
-  PoolEnd() noexcept { pool.limit = pooled_per_thread; }
+  PoolEnd() noexcept { Operation::pool_.limit = pooled_per_thread; }
   ~PoolEnd() {
-    pool.limit = 0;
-    while (Operation* op = pool.first) {
-      pool.first = op->next_free_;
+    Operation::pool_.limit = 0;
+    while (Operation* op = Operation::pool_.first) {
+      Operation::pool_.first = op->next_free_;
       delete op;
     }
   }
 };
 
-Operation* Operation::take_from_pool(Core& core) {
-  Operation* op = pool.first;
-  if (op != nullptr) [[likely]] {
-    pool.first = op->next_free_;
-    --pool.size;
-  } else {
-    thread_local const PoolEnd end;
-    op = new Operation();
-  }
+Operation* Operation::make(Core& core) {
+  thread_local const PoolEnd end;
+  auto* op = new Operation();
   op->core_ = &core;
   return op;
 }
 
+void Operation::fill_special(const CallSpec& call, const CallOptions& options,
+                             const Config& config) {
+  Plan plan;
+  static_cast<routing::Kind&>(plan) = *this;
+  plan.info = &call.command->info;
+  read_from = read_from_of(plan, options, config);
+  deadline = deadline_of(plan, options, config, routing::Clock::now());
+}
+
 void Operation::recycle() noexcept {
+  Pool& pool = pool_;
   if (pool.size >= pool.limit) [[unlikely]] {
     delete this;
     return;
   }
   // What Core::make_operation() does not set anew. Most is seldom there.
+  if (special || result_ || !encoded.empty()) [[unlikely]] {
+    drop_special();
+  }
   prefix = Prefix::none;
   forget_history();
-  if (special || !encoded.empty()) drop_special();
-  if (result_) result_.reset();
   counted = nullptr;
   has_caller = false;
   state_.store(0, std::memory_order_relaxed);
@@ -80,11 +75,13 @@ void Operation::recycle() noexcept {
 }
 
 void Operation::drop_special() noexcept {
-  special = needs_learning = false;
-  fan_out.reset();
-  script_body.reset();
+  result_.reset();
   if (encoded.capacity() > kept_bytes) encoded = {};
   encoded.clear();
+  if (!std::exchange(special, false)) return;
+  needs_learning = false;
+  fan_out.reset();
+  script_body.reset();
   node_name.clear();
   seen.reset();
 }
@@ -102,8 +99,7 @@ void Operation::deliver(Result<Reply>&& result) noexcept {
     Ending end(*this, nullptr, &result.error());
     return continuation_(context_, end);
   }
-  result_.emplace(std::move(result));
-  ended();
+  put_aside(std::move(result));
 }
 
 void Operation::deliver_view(ReplyView& reply) noexcept {
@@ -113,12 +109,16 @@ void Operation::deliver_view(ReplyView& reply) noexcept {
     Ending end(*this, &reply, nullptr);
     return continuation_(context_, end);
   }
-  result_.emplace(reply.take());
-  ended();
+  put_aside(reply);
+}
+
+void Operation::put_aside(ReplyView& reply) noexcept {
+  put_aside(Result<Reply>(reply.take()));
 }
 
 /// The result is there for whoever comes.
-void Operation::ended() noexcept {
+void Operation::put_aside(Result<Reply>&& result) noexcept {
+  result_.emplace(std::move(result));
   core_->call_ended(counted);
   if (has_caller) return core_->callers().ended(*this);
   announce();

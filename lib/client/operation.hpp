@@ -21,6 +21,7 @@
 #include <slotwise/detail/operation.hpp>
 
 #include "client/mode_switch.hpp"
+#include "client/plan.hpp"
 #include "net/fork.hpp"
 #include "routing/fan_out.hpp"
 #include "routing/node.hpp"
@@ -33,7 +34,28 @@ class Core;
 class Operation final : public routing::Request {
  public:
   /// From this thread's pool.
-  static Operation* take_from_pool(Core& core);
+  static Operation* take_from_pool(Core& core) {
+    Operation* op = pool_.first;
+    if (op == nullptr) [[unlikely]] {
+      return make(core);
+    }
+    pool_.first = op->next_free_;
+    --pool_.size;
+    op->core_ = &core;
+    return op;
+  }
+
+  /// Makes it the request of a simple call: what make_plan() and the functions beside it do for
+  /// others, without a plan in between.
+  void fill(const CallSpec& call, const CallOptions& options, const Config& config) {
+    encode(call.command->head, call.words);
+    set_simple_kind(*this, call, options, config);
+    const ReadFrom wanted = options.read_from.value_or(config.read_from);
+    if (wanted != ReadFrom::primary || options.timeout) [[unlikely]] {
+      return fill_special(call, options, config);
+    }
+    deadline = routing::Clock::now() + config.timeout;
+  }
 
   void deliver(Result<Reply>&& result) noexcept override;
   void deliver_view(ReplyView& reply) noexcept override;
@@ -87,8 +109,21 @@ class Operation final : public routing::Request {
   bool has_continuation() const noexcept {
     return (state_.load(std::memory_order_acquire) & continued) != 0;
   }
-  void ended() noexcept;
+  static Operation* make(Core& core);
+  void fill_special(const CallSpec& call, const CallOptions& options, const Config& config);
+  void put_aside(Result<Reply>&& result) noexcept;
+  [[gnu::noinline]] void put_aside(ReplyView& reply) noexcept;
   void drop_special() noexcept;
+
+  /// Operations that this thread may use again. Usually the thread that lets go last is the one
+  /// that makes the next call, so that no lock is needed. A plain list, so that looking into it
+  /// costs no more than a load; PoolEnd empties it when the thread ends.
+  struct Pool {
+    Operation* first;
+    std::size_t size;
+    std::size_t limit;  // 0 before the first use, and again when the thread ends
+  };
+  static constinit inline thread_local Pool pool_{};
 
   Core* core_ = nullptr;
   std::atomic<std::uint32_t> state_{0};

@@ -1,7 +1,7 @@
 #include <slotwise/pipeline.hpp>
 
-#include <algorithm>
 #include <atomic>
+#include <stdexcept>
 #include <utility>
 
 #include "client/core.hpp"
@@ -24,8 +24,14 @@ struct Pipeline::State final : routing::BatchListener {
 };
 
 bool PipelineResults::all_ok() const noexcept {
-  return std::all_of(results_.begin(), results_.end(),
-                     [](const Result<Reply>& r) { return r.has_value(); });
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (results_.error(i) != nullptr) return false;
+  }
+  return true;
+}
+
+void PipelineResults::no_such_result() {
+  throw std::out_of_range("a pipeline has no result of this number");
 }
 
 Pipeline::Pipeline(std::shared_ptr<detail::Core> core, CallOptions options)
@@ -39,24 +45,23 @@ std::size_t Pipeline::size() const noexcept {
 }
 
 std::size_t Pipeline::add(const detail::CallSpec& call) const {
-  const std::size_t index = state_->batch->size();
-  routing::Batch::Member& member = state_->batch->add();
+  routing::Batch& batch = *state_->batch;
+  routing::Batch::Member& member = batch.add();
   if (auto error = state_->core->prepare(member, call, state_->options)) {
-    member.result.emplace(std::move(*error));
+    batch.refuse_last(std::move(*error));
+  } else {
+    batch.encode(member, detail::head_of(call), call.words);
   }
-  return index;
+  return batch.size() - 1;
 }
 
 PipelineResults Pipeline::exec() {
-  std::vector<Result<Reply>> results;
-  results.reserve(size());
-  if (size() > 0) state_->core->run(*state_->batch, state_->finished);
-  for (std::size_t i = 0; i < size(); ++i) {
-    results.push_back(std::move(*state_->batch->at(i).result));
-  }
-  state_->batch->clear();
+  routing::Batch& batch = *state_->batch;
+  if (batch.size() > 0) state_->core->run(batch, state_->finished);
+  PipelineResults results(batch.take_results());
+  batch.clear();
   state_->finished.store(0);
-  return PipelineResults(std::move(results));
+  return results;
 }
 
 }  // namespace slotwise

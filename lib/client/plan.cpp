@@ -1,6 +1,8 @@
 #include "client/plan.hpp"
 
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -40,6 +42,15 @@ bool runs_a_script(const commands::CommandInfo& info) noexcept {
 
 }  // namespace
 
+Command::Command(const commands::CommandInfo& table_entry) noexcept
+    : info(table_entry),
+      simple(info.simple),
+      single_key(info.single_key),
+      head(resp::make_head(info.name)) {
+  kind.read_only = info.read_only();
+  kind.retry_safe = info.retry_safe();
+}
+
 const Command& command_of(std::string_view name) noexcept {
   const std::size_t space = name.find(' ');
   const commands::CommandInfo* info =
@@ -49,7 +60,11 @@ const Command& command_of(std::string_view name) noexcept {
   // A typed command that the table does not have is a mistake in this library; a test looks at all
   // of them.
   if (info == nullptr) std::abort();
-  return *handle_of(info);
+  // For ever: destructors of static objects may still make calls.
+  static std::mutex& guard = *new std::mutex;
+  static auto& known = *new std::map<const commands::CommandInfo*, Command>;
+  const std::lock_guard lock(guard);
+  return known.try_emplace(info, *info).first->second;
 }
 
 std::optional<Error> make_plan(Plan& plan, const CallSpec& call, const CallOptions& options,
@@ -59,7 +74,7 @@ std::optional<Error> make_plan(Plan& plan, const CallSpec& call, const CallOptio
     return Error(ErrorCode::invalid_argument, Outcome::not_sent, "a command has no name");
   }
   const commands::CommandInfo* info =
-      call.command != nullptr ? info_of(call.command) : commands::find(words);
+      call.command != nullptr ? &call.command->info : commands::find(words);
   bool known = info != nullptr;
   if (!known) {
     const auto found = learned.find(words);
@@ -130,22 +145,20 @@ std::optional<Error> apply_routing(Plan& plan, const commands::Routing& routing,
   return std::nullopt;
 }
 
-ReadFrom read_from_of(const Plan& plan, const CallOptions& options, const Config& config) noexcept {
-  const ReadFrom wanted = options.read_from.value_or(config.read_from);
-  if (wanted == ReadFrom::primary || config.mode == Mode::single) return ReadFrom::primary;
+ReadFrom read_elsewhere(const Plan& plan, ReadFrom wanted, const Config& config) noexcept {
+  if (config.mode == Mode::single) return ReadFrom::primary;
   if (!plan.read_only || plan.blocking || plan.info == nullptr) return ReadFrom::primary;
   // HSCAN, SSCAN, ZSCAN: a cursor means nothing to another node.
   return plan.info->name.ends_with("SCAN") ? ReadFrom::primary : wanted;
 }
 
-routing::TimePoint deadline_of(const Plan& plan, const CallOptions& options, const Config& config,
-                               routing::TimePoint now) {
+routing::TimePoint special_deadline(const Plan& plan, const CallOptions& options,
+                                    const Config& config, routing::TimePoint now) noexcept {
   if (options.timeout) {
     // As large as the caller likes; the clock ends somewhere.
     constexpr std::chrono::hours longest(24 * 365 * 10);
     return now + std::min<std::chrono::milliseconds>(*options.timeout, longest);
   }
-  if (!plan.blocking) return now + config.timeout;
   if (plan.block_time.count() == 0) return routing::TimePoint::max();
   return now + plan.block_time + config.timeout + config.blocking_margin;
 }

@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <utility>
 
 #include "link/call.hpp"
 
@@ -54,10 +55,10 @@ class InFlight {
   }
 
  private:
-  std::size_t mask() const noexcept { return ring_.size() - 1; }
+  std::size_t mask() const noexcept { return capacity_ - 1; }
 
   void add(const Entry& entry) {
-    if (size() == ring_.size()) [[unlikely]] {
+    if (size() == capacity_) [[unlikely]] {
       grow();
     }
     ring_[tail_ & mask()] = entry;
@@ -65,15 +66,18 @@ class InFlight {
   }
 
   void grow() {
-    std::vector<Entry> larger(ring_.empty() ? 64 : ring_.size() * 2);
+    const std::size_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
+    auto larger = std::make_unique<Entry[]>(capacity);
     for (std::uint64_t i = head_; i != tail_; ++i) {
-      larger[i & (larger.size() - 1)] = ring_[i & mask()];
+      larger[i & (capacity - 1)] = ring_[i & mask()];
     }
-    ring_.swap(larger);
+    ring_ = std::move(larger);
+    capacity_ = capacity;
   }
 
-  std::vector<Entry> ring_;  // a power of two
-  std::uint64_t head_ = 0;   // positions only grow; a call's ticket is its position
+  std::unique_ptr<Entry[]> ring_;
+  std::size_t capacity_ = 0;  // a power of two
+  std::uint64_t head_ = 0;    // positions only grow; a call's ticket is its position
   std::uint64_t tail_ = 0;
 };
 

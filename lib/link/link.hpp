@@ -26,6 +26,7 @@
 #include "link/call.hpp"
 #include "link/handshake.hpp"
 #include "link/in_flight.hpp"
+#include "link/out_buffer.hpp"
 #include "net/connector.hpp"
 #include "net/loop.hpp"
 #include "net/resolver.hpp"
@@ -74,7 +75,13 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   static constexpr milliseconds stall_interval{500};
 
   /// Sends the call as soon as the connection is ready; connects if there is none.
-  void submit(Call& call);
+  void submit(Call& call) {
+    push_unsent(call);
+    if (state_ != State::ready || !flush_scheduled_ || call.deadline < earliest_deadline_)
+        [[unlikely]] {
+      prepare_for(call);
+    }
+  }
   /// Connects although there is nothing to send.
   void connect();
   /// Hands back all calls (sent ones as unknown) and closes. The link can be used again. A planned
@@ -129,6 +136,8 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   bool deliver_replies();
   bool deliver_other();
   void hand_over(ReplyView& reply);
+  void hand_over_early(ReplyView& reply);
+  void hand_over_own(InFlight::Kind kind, ReplyView& reply);
   void step_handshake(const Reply& reply);
   bool dial_with_fresh_credentials();
   void become_ready();
@@ -147,7 +156,18 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   void schedule(TimePoint at);
   void rearm(TimePoint now);
   milliseconds silence_limit() const noexcept;
-  void push_unsent(Call& call) noexcept;
+  void push_unsent(Call& call) noexcept {
+    call.next_unsent = nullptr;
+    call.where = Call::Where::unsent;
+    if (unsent_tail_ != nullptr) {
+      unsent_tail_->next_unsent = &call;
+    } else {
+      unsent_head_ = &call;
+    }
+    unsent_tail_ = &call;
+    ++unsent_count_;
+  }
+  void prepare_for(const Call& call);
 
   net::Loop& loop_;
   LinkSettingsSource& source_;
@@ -173,8 +193,7 @@ class Link final : private net::Watcher, private net::ConnectHandler {
   Call* unsent_tail_ = nullptr;
   std::size_t unsent_count_ = 0;
 
-  std::string out_;
-  std::size_t out_written_ = 0;        // of out_
+  OutBuffer out_;
   std::uint64_t stream_position_ = 0;  // of out_'s end, since the connection began
 
   TimePoint last_progress_{};                       // a byte came or went, or something became owed

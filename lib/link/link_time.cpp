@@ -106,7 +106,7 @@ void Link::expire_calls(TimePoint now) {
   }
   unsent_tail_ = last;
 
-  const std::uint64_t written = stream_position_ - (out_.size() - out_written_);
+  const std::uint64_t written = stream_position_ - out_.size();
   struct Expired {
     Call* call;
     bool sent;

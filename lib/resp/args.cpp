@@ -17,7 +17,7 @@ struct Args::Kept {
   Kept* next;
 };
 
-Args::~Args() {
+void Args::drop_kept() noexcept {
   while (kept_ != nullptr)
     delete std::exchange(kept_, kept_->next);
 }

@@ -1,5 +1,6 @@
 #include "resp/encoder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -34,7 +35,7 @@ char* write_line_end(char* to) noexcept {
   return to + 2;
 }
 
-char* write_long_header(char* to, char type, std::size_t n) noexcept {
+[[gnu::noinline]] char* write_long_header(char* to, char type, std::size_t n) noexcept {
   to[0] = type;
   char* const end = to + 1 + digits_of(n);
   for (char* p = end; p != to + 1; n /= 10)
@@ -42,8 +43,10 @@ char* write_long_header(char* to, char type, std::size_t n) noexcept {
   return write_line_end(end);
 }
 
-// type byte, number, line end; up to 3 bytes behind them are written too, so there must be room
-[[gnu::always_inline]] inline char* write_header(char* to, char type, std::size_t n) noexcept {
+// Type byte, number below 100, line end; up to 3 bytes behind them are written too, so there must
+// be room.
+[[gnu::always_inline]] inline char* write_short_header(char* to, char type,
+                                                       std::size_t n) noexcept {
   // One store each. The bytes of a number stand in memory lowest first here.
   if constexpr (std::endian::native == std::endian::little) {
     const auto first = static_cast<std::uint32_t>(static_cast<unsigned char>(type));
@@ -52,25 +55,28 @@ char* write_long_header(char* to, char type, std::size_t n) noexcept {
       std::memcpy(to, &bytes, 4);
       return to + 4;
     }
-    if (n < 100) {
-      std::uint16_t digits = 0;
-      std::memcpy(&digits, &two_digits[2 * n], 2);
-      const std::uint64_t bytes = first | std::uint64_t{digits} << 8 | 0x0a0d000000U;
-      std::memcpy(to, &bytes, 8);
-      return to + 5;
-    }
+    std::uint16_t digits = 0;
+    std::memcpy(&digits, &two_digits[2 * n], 2);
+    const std::uint64_t bytes = first | std::uint64_t{digits} << 8 | 0x0a0d000000U;
+    std::memcpy(to, &bytes, 8);
+    return to + 5;
   }
   return write_long_header(to, type, n);
 }
 
-// Names, keys and numbers are short: two overlapping moves beat the call.
-[[gnu::always_inline]] inline void write_text(char* to, const char* from, std::size_t n) noexcept {
+[[gnu::always_inline]] inline char* write_header(char* to, char type, std::size_t n) noexcept {
+  return n < 100 ? write_short_header(to, type, n) : write_long_header(to, type, n);
+}
+
+// At most 32 bytes. Names, keys and numbers are short: two overlapping moves beat the call.
+[[gnu::always_inline]] inline void write_short_text(char* to, const char* from,
+                                                    std::size_t n) noexcept {
   const auto both_ends = [&](std::size_t width) {
     std::memcpy(to, from, width);
     std::memcpy(to + n - width, from + n - width, width);
   };
   if (n > 16) {
-    std::memcpy(to, from, n);
+    both_ends(16);
   } else if (n >= 8) {
     both_ends(8);
   } else if (n >= 4) {
@@ -80,6 +86,20 @@ char* write_long_header(char* to, char type, std::size_t n) noexcept {
     to[n / 2] = from[n / 2];
     to[n - 1] = from[n - 1];
   }
+}
+
+[[gnu::always_inline]] inline void write_text(char* to, const char* from, std::size_t n) noexcept {
+  if (n > 32) {
+    std::memcpy(to, from, n);
+  } else {
+    write_short_text(to, from, n);
+  }
+}
+
+[[gnu::always_inline]] inline char* write_word(char* to, const std::string_view& word) noexcept {
+  to = write_header(to, '$', word.size());
+  write_text(to, word.data(), word.size());
+  return write_line_end(to + word.size());
 }
 
 }  // namespace
@@ -109,12 +129,80 @@ std::size_t write_if_fits(char* to, std::size_t room,
 
 char* write_command(char* to, std::span<const std::string_view> words) noexcept {
   to = write_header(to, '*', words.size());
-  for (std::string_view word : words) {
-    to = write_header(to, '$', word.size());
-    write_text(to, word.data(), word.size());
-    to = write_line_end(to + word.size());
-  }
+  for (std::string_view word : words)
+    to = write_word(to, word);
   return to;
+}
+
+Head make_head(std::string_view name) noexcept {
+  const std::size_t space = name.find(' ');
+  const bool two = space != std::string_view::npos;
+  const std::string_view parts[] = {name.substr(0, space),
+                                    two ? name.substr(space + 1) : std::string_view()};
+  const std::span<const std::string_view> words(parts, two ? 2 : 1);
+  char whole[Head::most_bytes + 2 * most_per_word];
+  Head head;
+  const std::size_t size = encoded_size(words) - 4;  // without "*1" and its line end
+  if (size > Head::most_bytes) return head;
+  char* to = whole;
+  for (std::string_view word : words)
+    to = write_word(to, word);
+  std::memcpy(head.bytes, whole, size);
+  head.words = static_cast<std::uint8_t>(words.size());
+  head.size = static_cast<std::uint8_t>(size);
+  return head;
+}
+
+namespace {
+
+constexpr std::size_t most_for_header = 8;  // type, three digits, line ends; what is over-written
+
+[[gnu::noinline]] std::size_t write_words_behind(char* const begin, std::size_t room,
+                                                 const Head& head,
+                                                 std::span<const std::string_view> words) noexcept {
+  constexpr std::size_t longest_word = 999;
+  if (head.words == 0 || words.size() > 99 || room < most_for_header + Head::most_bytes)
+      [[unlikely]] {
+    return write_if_fits(begin, room, words);
+  }
+  const std::string_view* word = words.data() + head.words;
+  const std::string_view* const end = words.data() + words.size();
+  const char* const room_end = begin + room;
+  char* to = write_short_header(begin, '*', words.size());
+  std::memcpy(to, head.bytes, Head::most_bytes);  // all of it: a known length costs two moves
+  to += head.size;
+  for (; word != end; ++word) {
+    const std::size_t size = word->size();
+    const char* const text = word->data();
+    if (size > longest_word || static_cast<std::size_t>(room_end - to) < size + most_for_header) {
+      return 0;
+    }
+    to = size < 100 ? write_short_header(to, '$', size) : write_long_header(to, '$', size);
+    write_text(to, text, size);
+    to = write_line_end(to + size);
+  }
+  return static_cast<std::size_t>(to - begin);
+}
+
+}  // namespace
+
+std::size_t write_if_fits(char* const begin, std::size_t room, const Head& head,
+                          std::span<const std::string_view> words) noexcept {
+  // One short word behind the head is what most calls have: straight through, without a call.
+  constexpr std::size_t short_word = 32;
+  constexpr std::size_t enough = 2 * most_for_header + Head::most_bytes + short_word;
+  const std::size_t last = head.words;
+  if (last == 0 || words.size() != last + 1 || words[last].size() > short_word || room < enough)
+      [[unlikely]] {
+    return write_words_behind(begin, room, head, words);
+  }
+  const std::string_view word = words[last];
+  char* to = write_short_header(begin, '*', last + 1);
+  std::memcpy(to, head.bytes, Head::most_bytes);  // all of it: a known length costs two moves
+  to = write_short_header(to + head.size, '$', word.size());
+  write_short_text(to, word.data(), word.size());
+  to = write_line_end(to + word.size());
+  return static_cast<std::size_t>(to - begin);
 }
 
 void append_command(std::string& out, std::span<const std::string_view> words) {
@@ -136,8 +224,10 @@ void append_command(std::string& out, std::span<const std::string_view> words) {
   }
 }
 
-CommandBytes::CommandBytes(std::span<const std::string_view> words) {
-  if (const std::size_t size = write_if_fits(small_, sizeof small_, words); size != 0) {
+CommandBytes::CommandBytes(std::span<const std::string_view> words) : CommandBytes(Head(), words) {}
+
+CommandBytes::CommandBytes(const Head& head, std::span<const std::string_view> words) {
+  if (const std::size_t size = write_if_fits(small_, sizeof small_, head, words); size != 0) {
     bytes_ = {small_, size};
   } else {
     append_command(large_, words);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,21 @@ std::size_t encoded_bound(std::span<const std::string_view> words) noexcept;
 std::size_t write_if_fits(char* to, std::size_t room,
                           std::span<const std::string_view> words) noexcept;
 
+/// The first words of a command as bytes, written once for all calls of it.
+struct Head {
+  static constexpr std::size_t most_bytes = 32;
+  std::uint8_t words = 0;  ///< 0: there is none, because it would be too long
+  std::uint8_t size = 0;
+  char bytes[most_bytes] = {};
+};
+
+/// The name of a command, of one or two words with a space between them ("OBJECT ENCODING").
+Head make_head(std::string_view name) noexcept;
+
+/// The same as above for a command that begins with the words of `head`.
+std::size_t write_if_fits(char* to, std::size_t room, const Head& head,
+                          std::span<const std::string_view> words) noexcept;
+
 /// Writes the command to `to`, which has room for encoded_bound(words) bytes; returns the end.
 char* write_command(char* to, std::span<const std::string_view> words) noexcept;
 
@@ -30,6 +46,7 @@ void append_command(std::string& out, std::span<const std::string_view> words);
 class CommandBytes {
  public:
   explicit CommandBytes(std::span<const std::string_view> words);
+  CommandBytes(const Head& head, std::span<const std::string_view> words);
   CommandBytes(const CommandBytes&) = delete;
   CommandBytes& operator=(const CommandBytes&) = delete;
   std::string_view view() const noexcept { return bytes_; }

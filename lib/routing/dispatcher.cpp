@@ -141,9 +141,16 @@ Node* Dispatcher::choose_reader(const Request& request) {
 // --- what nodes report -----------------------------------------------------------------------
 
 void Dispatcher::on_reply(Node& node, Request& request, ReplyView& reply) {
-  if (reply.is_error()) [[unlikely]] {
-    return judge_error(node, request, reply.take());
+  if (reply.is_error() || request.batch != nullptr || request.trouble != nullptr) [[unlikely]] {
+    return on_other_reply(node, request, reply);
   }
+  around_.observer.counters.succeeded.add();
+  request.deliver_view(reply);
+}
+
+/// An error, or to a request that has a history or is one of several.
+void Dispatcher::on_other_reply(Node& node, Request& request, ReplyView& reply) {
+  if (reply.is_error()) return judge_error(node, request, reply.take());
   if (request.batch != nullptr && request.batch->takes(request, reply)) return;
   finish(request, reply);
 }

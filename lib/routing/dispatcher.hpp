@@ -105,6 +105,7 @@ class Dispatcher final : private NodeEvents, private KeeperEvents {
   void on_stalled(Node& node) override;
   void on_auth_refused(Node& node, const Error& error) override;
 
+  [[gnu::noinline]] void on_other_reply(Node& node, Request& request, ReplyView& reply);
   void judge_error(Node& node, Request& request, const Reply& reply);
   Node* choose(Request& request);
   bool may_read_elsewhere(const Request& request) const noexcept;

@@ -257,10 +257,16 @@ void Node::run_tidy(net::Task* task) {
 void Node::on_reply(link::Link& link, link::Call& call, ReplyView& reply) {
   replies_.add();
   if (&link != &main_ || measures_ || retired_) [[unlikely]] {
-    if (retired_ || (&link != &main_ && &link != reader_.get() && link.calls() == 0)) tidy();
-    // PING measures a connection only while it is silent.
-    if (measures_) link.note_round_trip(around_.loop.now() - call.sent_at);
+    return on_other_reply(link, call, reply);
   }
+  events_.on_reply(*this, static_cast<Request&>(call), reply);
+}
+
+/// One that tells something besides what is in it.
+void Node::on_other_reply(link::Link& link, link::Call& call, ReplyView& reply) {
+  if (retired_ || (&link != &main_ && &link != reader_.get() && link.calls() == 0)) tidy();
+  // PING measures a connection only while it is silent.
+  if (measures_) link.note_round_trip(around_.loop.now() - call.sent_at);
   events_.on_reply(*this, static_cast<Request&>(call), reply);
 }
 

@@ -168,6 +168,7 @@ class Node final : public link::LinkSettingsSource, public link::LinkOwner {
   void on_ready(link::Link& link) override;
   void on_down(link::Link& link, const Error& error, bool was_ready) override;
 
+  [[gnu::noinline]] void on_other_reply(link::Link& link, link::Call& call, ReplyView& reply);
   link::Link& exclusive_link();
   void tidy();
   static void run_tidy(net::Task* task);

@@ -1,6 +1,5 @@
 #include "routing/request.hpp"
 
-#include "resp/encoder.hpp"
 #include "routing/fan_out.hpp"
 #include "routing/trouble.hpp"
 
@@ -9,13 +8,13 @@ namespace slotwise::routing {
 Request::Request() {}  // NOLINT(modernize-use-equals-default): leaves small_ uninitialised
 Request::~Request() = default;
 
-void Request::encode(std::span<const std::string_view> words) {
-  if (const std::size_t size = resp::write_if_fits(small_, sizeof small_, words); size != 0) {
-    bytes = {small_, size};
-    return;
-  }
+void Request::encode_long(std::span<const std::string_view> words) {
   resp::append_command(encoded, words);
   bytes = encoded;
+}
+
+void Request::deliver_view(ReplyView& reply) noexcept {
+  deliver(reply.take());
 }
 
 }  // namespace slotwise::routing

@@ -22,6 +22,7 @@
 #include "commands/command_info.hpp"
 #include "link/call.hpp"
 #include "net/loop.hpp"
+#include "resp/encoder.hpp"
 #include "topology/redirect.hpp"
 
 namespace slotwise::routing {
@@ -73,10 +74,17 @@ class Request : public link::Call, public net::Task, public Kind {
   /// request may be gone when it returns.
   virtual void deliver(Result<Reply>&& result) noexcept = 0;
   /// The same for a reply that is no error and lies in a connection's buffer.
-  virtual void deliver_view(ReplyView& reply) noexcept { deliver(reply.take()); }
+  virtual void deliver_view(ReplyView& reply) noexcept;
 
-  /// Makes `bytes` of the words.
-  void encode(std::span<const std::string_view> words);
+  /// Makes `bytes` of the words, which begin with those of `head` if that has any.
+  void encode(const resp::Head& head, std::span<const std::string_view> words) {
+    const std::size_t size = resp::write_if_fits(small_, sizeof small_, head, words);
+    if (size == 0) [[unlikely]] {
+      return encode_long(words);
+    }
+    bytes = {small_, size};
+  }
+  void encode(std::span<const std::string_view> words) { encode(resp::Head(), words); }
 
   std::string encoded;  ///< what `bytes` refers to, if it is not small or lent by the caller
 
@@ -99,7 +107,9 @@ class Request : public link::Call, public net::Task, public Kind {
   std::unique_ptr<Trouble> trouble;  ///< only once something went wrong
 
  private:
-  char small_[112];  // where a short command is written
+  void encode_long(std::span<const std::string_view> words);
+
+  char small_[144];  // where a short command is written: SET of 64 bytes, say
 };
 
 }  // namespace slotwise::routing

@@ -38,6 +38,52 @@ TEST_CASE("commands are appended") {
   CHECK(out == "x*1\r\n$1\r\nA\r\n*2\r\n$1\r\nB\r\n$1\r\nc\r\n");
 }
 
+TEST_CASE("a prepared head gives the same bytes, and nothing is written beyond the room") {
+  const std::vector<std::vector<std::string_view>> commands = {
+      {"PING"},
+      {"GET", "key"},
+      {"GET", std::string_view("0123456789", 10)},
+      {"OBJECT", "ENCODING", "key"},
+      {"ZREVRANGEBYSCORE", "key", "1", "2"},
+      {"XAUTOCLAIM", "", ""},
+      {"A-NAME-THAT-IS-LONGER-THAN-A-HEAD-MAY-BE", "key"}};
+  for (const auto& words : commands) {
+    const bool two = words[0] == "OBJECT";
+    const Head head = make_head(two ? "OBJECT ENCODING" : words[0]);
+    CHECK((head.words == 0) == (words[0].size() > 30));
+    const std::string expected = encode(words);
+    bool fitted = false;
+    for (std::size_t room = 0; room < 400; ++room) {
+      std::string place(room + 16, '#');
+      const std::size_t size = write_if_fits(place.data(), room, head, words);
+      CHECK(place.substr(room) == std::string(16, '#'));
+      if (size != 0) CHECK(place.substr(0, size) == expected);
+      CHECK((size != 0 || !fitted));  // once it fits, it fits
+      fitted = size != 0;
+    }
+    CHECK(fitted);
+  }
+}
+
+TEST_CASE("with a prepared head long words and many of them are right too") {
+  for (const std::size_t size : {9, 10, 99, 100, 500, 900, 999, 1000, 20'000}) {
+    const std::string word(size, 'w');
+    const std::vector<std::string_view> words = {"SET", "k", word};
+    CHECK(CommandBytes(make_head("SET"), words).view() == encode(words));
+    std::string place(4000, '#');
+    const std::size_t written = write_if_fits(place.data(), place.size(), make_head("SET"), words);
+    if (written != 0) CHECK(place.substr(0, written) == encode(words));
+  }
+  for (const std::size_t count : {9, 10, 50, 99, 100, 101, 1000}) {
+    std::vector<std::string_view> words(count, "w");
+    words[0] = "DEL";
+    std::string place(4000, '#');
+    const std::size_t written = write_if_fits(place.data(), place.size(), make_head("DEL"), words);
+    if (written != 0) CHECK(place.substr(0, written) == encode(words));
+    CHECK(CommandBytes(make_head("DEL"), words).view() == encode(words));
+  }
+}
+
 TEST_CASE("lengths around every power of ten read back") {
   for (const std::size_t size :
        {1,  2,   3,   4,   5,    7,    8,      9,      10,      11,      15,        16,        17,
