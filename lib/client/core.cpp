@@ -206,7 +206,7 @@ void Core::call_ended(routing::Node* counted, std::uint64_t calls) noexcept {
 Operation* Core::make_operation(const CallSpec& call, const CallOptions& options,
                                 const Plan& plan) {
   Operation* op = Operation::take_from_pool(*this);
-  op->encode(call.words);
+  op->encode(head_of(call), call.words);
   static_cast<routing::Kind&>(*op) = plan;
   op->read_from = read_from_of(plan, options, config_);
   op->deadline = deadline_of(plan, options, config_, routing::Clock::now());
@@ -240,19 +240,29 @@ OperationHandle Core::start(const CallSpec& call, const CallOptions& options) {
   if (fork_generation_ != net::fork_generation()) [[unlikely]] {
     return refused(error_after_fork());
   }
-  Plan plan;
-  if (!plan_simple(plan, call, options, config_)) return start_other(plan, call, options);
-  if (hot_keys_ != nullptr) [[unlikely]]
+  if (!is_simple(call, options)) [[unlikely]] {
+    Plan plan;
+    return start_other(plan, call, options);
+  }
+  if (hot_keys_ != nullptr) [[unlikely]] {
+    Plan plan;
+    plan.info = &call.command->info;
     hot_keys_->count(plan, call);
+  }
   if (!accept()) [[unlikely]] {
     return refused(refusal());
   }
-  Operation* op = make_operation(call, options, plan);
+  Operation* op = Operation::take_from_pool(*this);
+  op->fill(call, options, config_);
   OperationHandle handle(op);
+  routing::Node* node = nullptr;
+  if (op->target == routing::Target::slot || config_.mode != Mode::cluster) {
+    op->counted = node = dispatcher_->node_for(op->slot);
+    if (node != nullptr) node->loop_calls.fetch_add(1, std::memory_order_acq_rel);
+  }
   // In a callback: it goes out with this very turn of the loop.
-  if (loop_.in_loop_thread() && op->counted != nullptr && op->read_from == ReadFrom::primary)
-      [[likely]] {
-    dispatcher_->start_at(*op, *op->counted);
+  if (loop_.in_loop_thread() && node != nullptr && op->read_from == ReadFrom::primary) [[likely]] {
+    dispatcher_->start_at(*op, *node);
   } else {
     submit(*op);
   }
@@ -263,8 +273,7 @@ OperationHandle Core::start_other(Plan& plan, const CallSpec& call, const CallOp
   if (auto error = make_plan(plan, call, options, config_, learned_)) {
     return refused(std::move(*error));
   }
-  if (hot_keys_ != nullptr) [[unlikely]]
-    hot_keys_->count(plan, call);
+  HotKeySampler::count(hot_keys_.get(), plan, call);
   if (!accept()) return refused(refusal());
   Operation* op = make_operation(call, options, plan);
   OperationHandle handle(op);
@@ -336,8 +345,7 @@ std::optional<Error> Core::execute(const CallSpec& call, const CallOptions& opti
     error = make_plan(plan, call, options, config_, learned_);
     if (error) return error;
   }
-  if (hot_keys_ != nullptr) [[unlikely]]
-    hot_keys_->count(plan, call);
+  HotKeySampler::count(hot_keys_.get(), plan, call);
   Operation* op = nullptr;
   std::optional<ModeSwitch::Caller> caller;
   if (!plan.blocking) caller.emplace(mode_);
@@ -379,7 +387,7 @@ bool Core::try_direct(const CallSpec& call, const CallOptions& options, const Pl
   // Given back also when the caller has no memory for the reply.
   const auto release = [node](link::DirectConnection* c) { node->release_direct(*c); };
   std::unique_ptr<link::DirectConnection, decltype(release)> connection(taken, release);
-  const resp::CommandBytes bytes(call.words);
+  const resp::CommandBytes bytes(head_of(call), call.words);
   const routing::TimePoint now = routing::Clock::now();
   ReplyView reply;
   const link::Exchange exchange = connection->exchange(bytes.view(), !plan.retry_safe, now,
