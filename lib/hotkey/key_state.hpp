@@ -93,6 +93,7 @@ class KeyState {
   }
 
   void used(Clock::time_point now) noexcept {
+    if (now - used_at() < std::chrono::seconds(1)) return;  // keeps the cache line for readers
     used_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
   Clock::time_point used_at() const noexcept {

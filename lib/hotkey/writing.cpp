@@ -50,9 +50,22 @@ class Write : public std::enable_shared_from_this<Write> {
   void check_home();
   void home_checked(Result<Home>&& home);
   void give_back(std::uint16_t slot);
+  void newest_read(Result<Copy>&& copy);
+  void given_back(Result<Home>&& home);
   void again();
   void finish(Lock& lock, End end);
   void fail(Error error);
+  /// A callback of a call. Whatever happens in it, who waits is told.
+  template <class T>
+  auto then(void (Write::*step)(Result<T>&&)) {
+    return [self = shared_from_this(), step](Result<T> result) {
+      try {
+        (self.get()->*step)(std::move(result));
+      } catch (...) {  // NOLINT: nothing but memory can fail
+        self->fail(detail::out_of_memory());
+      }
+    };
+  }
   bool enough() const;
 
   const std::shared_ptr<Shared> shared_;
@@ -139,9 +152,7 @@ void Write::home_answered(Result<Home>&& home) {
   asked_ = Clock::now();
   shared_->store()
       .look(state_->key(), known_->manifest.number, true)
-      .then([self = shared_from_this()](Result<Home> original) {
-        self->original_read(std::move(original));
-      });
+      .then(then(&Write::original_read));
 }
 
 /// Of expire and persist.
@@ -258,19 +269,22 @@ void Write::home_checked(Result<Home>&& home) {
 
 /// The home slot takes what the copy in `slot` has.
 void Write::give_back(std::uint16_t slot) {
+  shared_->store().look_copy(state_->key(), slot, true).then(then(&Write::newest_read));
+}
+
+void Write::newest_read(Result<Copy>&& copy) {
+  const bool has =
+      copy && (copy->status == Copy::Status::value || copy->status == Copy::Status::deleted ||
+               copy->status == Copy::Status::expired);
+  if (!has) return again();
   shared_->store()
-      .look_copy(state_->key(), slot, true)
-      .then([self = shared_from_this()](Result<Copy> copy) {
-        const bool has =
-            copy && (copy->status == Copy::Status::value || copy->status == Copy::Status::deleted ||
-                     copy->status == Copy::Status::expired);
-        if (!has) return self->again();
-        self->shared_->store()
-            .restore(self->state_->key(), copy->version, copy->expires, copy->value)
-            .then([self](const Result<Home>& /*if it failed the next round finds out*/) {
-              self->again();
-            });
-      });
+      .restore(state_->key(), copy->version, copy->expires, copy->value)
+      .then(then(&Write::given_back));
+}
+
+/// If it failed the next round finds out.
+void Write::given_back(Result<Home>&& /*home*/) {
+  again();
 }
 
 void Write::again() {

@@ -614,6 +614,19 @@ TEST_CASE("hotkey: with one primary dead reads go on, writes name the copy, and 
   CHECK(scene.everywhere().value == "again");
 }
 
+TEST_CASE("hotkey: a copy that a write did not reach is repaired though nobody reads") {
+  kit::ClusterOptions options{.appendonly = true};
+  options.config.emplace_back("cluster-require-full-coverage", "no");
+  Scene scene({}, options);
+  scene.key.set("before");
+  const std::size_t dead = scene.cluster.owner_of_key(scene.name) == 0 ? 1 : 0;
+  scene.cluster.kill(dead);
+  CHECK(count(scene.key.set("after"), State::failed) == 1);
+  scene.cluster.restart(dead);
+  scene.cluster.wait_ready_to_serve();
+  CHECK(scene.everywhere().value == "after");
+}
+
 TEST_CASE("hotkey: a key that another client has joined is a plain key") {
   const Scene scene;
   const SplitKey& key = scene.key;
