@@ -26,6 +26,8 @@ struct ChosenKeys {
   std::array<std::string_view, most_keys_of_a_call> keys;
   std::size_t count = 0;
 
+  ChosenKeys() noexcept {}  // NOLINT: the places are filled one by one
+
   /// A key that is named twice is used by one call all the same.
   void add(std::string_view key) noexcept {
     const auto end = keys.begin() + static_cast<std::ptrdiff_t>(count);
@@ -33,11 +35,18 @@ struct ChosenKeys {
   }
 };
 
-ChosenKeys choose_keys(const commands::CommandInfo& info, const CallSpec& call) noexcept {
-  ChosenKeys chosen;
+void choose_keys(const commands::CommandInfo& info, const CallSpec& call,
+                 ChosenKeys& chosen) noexcept {
+  // Nearly every call.
+  if (info.simple && info.key_rule == commands::KeyRule::single && info.single_key != 0 &&
+      info.arity_fits(call.words.size()) && info.single_key < call.words.size() &&
+      !info.key_specs.front().is(commands::KeyFlag::not_key)) {
+    chosen.keys[chosen.count++] = call.words[info.single_key];
+    return;
+  }
   commands::Keys all;
   const auto use = commands::KeyUse::data;
-  if (commands::extract_keys(info, call.words, all, use) != commands::KeyStatus::ok) return chosen;
+  if (commands::extract_keys(info, call.words, all, use) != commands::KeyStatus::ok) return;
   const std::size_t size = all.size();
   // Neighbours are as good as any, with a first one by chance.
   std::size_t skip = 0;
@@ -52,7 +61,6 @@ ChosenKeys choose_keys(const commands::CommandInfo& info, const CallSpec& call) 
     chosen.add(call.words[key.index]);
     if (chosen.count == most_keys_of_a_call) break;
   }
-  return chosen;
 }
 
 }  // namespace
@@ -74,14 +82,16 @@ std::uint64_t HotKeySampler::new_gap() const noexcept {
   return 1 + static_cast<std::uint64_t>(std::log(1 - base::thread_random().unit()) / log_of_rest_);
 }
 
-void HotKeySampler::look_at(const commands::CommandInfo& info, const CallSpec& call) noexcept {
+void HotKeySampler::look_at(const commands::CommandInfo* info, const CallSpec& call) noexcept {
   Countdown& countdown = this_threads;
   if (countdown.owner != this) {
     countdown = {this, new_gap()};
     if (--countdown.left != 0) return;
   }
   countdown.left = new_gap();
-  const ChosenKeys chosen = choose_keys(info, call);
+  if (info == nullptr) return;
+  ChosenKeys chosen;
+  choose_keys(*info, call, chosen);
   if (chosen.count == 0) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) {

@@ -22,20 +22,25 @@ class HotKeySampler {
   /// As Config::hot_key_sampling says: null if it is off.
   static std::unique_ptr<HotKeySampler> make(int one_in);
 
-  /// One call with its plan; null: nobody wants to know.
-  static void count(HotKeySampler* sampler, const Plan& plan, const CallSpec& call) noexcept {
-    if (sampler != nullptr) [[unlikely]] {
-      sampler->count(plan, call);
-    }
-  }
-  void count(const Plan& plan, const CallSpec& call) noexcept {
-    if (plan.info == nullptr) return;
-    Countdown& countdown = this_threads;
-    if (countdown.owner == this && --countdown.left != 0) [[likely]] {
+  /// One call; a null sampler: nobody wants to know; a null info: a command that nobody knows.
+  /// Inline whatever the compiler thinks of it: it is in the way of every call.
+  [[gnu::always_inline]] static void count(HotKeySampler* sampler,
+                                           const commands::CommandInfo* info,
+                                           const CallSpec& call) noexcept {
+    if (sampler == nullptr) [[likely]] {
       return;
     }
-    look_at(*plan.info, call);
+    Countdown& countdown = this_threads;
+    if (countdown.owner == sampler && --countdown.left != 0) [[likely]] {
+      return;
+    }
+    sampler->look_at(info, call);
   }
+  [[gnu::always_inline]] static void count(HotKeySampler* sampler, const Plan& plan,
+                                           const CallSpec& call) noexcept {
+    count(sampler, plan.info, call);
+  }
+  void count(const Plan& plan, const CallSpec& call) noexcept { count(this, plan.info, call); }
 
   /// See RecentKeys::top(); `calls` are those looked at.
   observe::RecentKeys::Top top(double least_share);
@@ -51,7 +56,7 @@ class HotKeySampler {
   };
   static constinit thread_local Countdown this_threads;
 
-  void look_at(const commands::CommandInfo& info, const CallSpec& call) noexcept;
+  void look_at(const commands::CommandInfo* info, const CallSpec& call) noexcept;
   std::uint64_t new_gap() const noexcept;
 
   const int one_in_;

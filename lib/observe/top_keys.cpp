@@ -5,8 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include <slotwise/slot.hpp>
-
 namespace slotwise::observe {
 
 std::uint64_t hash_of_key(std::string_view key, std::uint64_t seed) noexcept {
@@ -61,7 +59,7 @@ void TopKeys::add(std::string_view key, std::uint64_t hash) {
   entry.key.assign(kept);
   entry.hash = hash;
   entry.size = key.size();
-  entry.slot = slot(key);
+  if (key.size() > most_key_bytes) entry.cut_slot = slot(key);
   // The newcomer takes over the smallest count: it may have come as often, unseen.
   entry.error = full ? entry.count : 0;
   entry.count = entry.error + 1;
@@ -142,7 +140,7 @@ RecentKeys::Top RecentKeys::top(Clock::time_point now, double least_share) {
     // What is looked at is chosen by chance. Four standard deviations keep out all of the some
     // 2 / least_share keys that can have nearly half of it.
     if (n - 4 * std::sqrt(n) < least_share / 2 * calls) return;
-    top.keys.push_back({entry.key, entry.slot, at_least});
+    top.keys.push_back({entry.key, entry.slot(), at_least});
   };
   for (const TopKeys::Entry& entry : current().keys) {
     const TopKeys::Entry* same = previous().keys.find(entry);

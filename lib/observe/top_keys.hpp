@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include <slotwise/slot.hpp>
+
 namespace slotwise::observe {
 
 /// Hash of a key's bytes; other seeds give other hashes, so that nobody can choose keys that
@@ -34,13 +36,16 @@ class TopKeys {
   struct Entry {
     std::uint64_t hash = 0;
     std::uint64_t count = 0;
-    std::uint64_t error = 0;  ///< so much of the count may belong to keys that are gone
-    std::size_t size = 0;     ///< of the whole key
-    std::string key;          ///< at most most_key_bytes of it
-    std::uint16_t slot = 0;   ///< of the whole key
-    std::uint16_t place = 0;  // in order_
-    std::uint16_t next = 0;   // in the chain of its bucket
+    std::uint64_t error = 0;     ///< so much of the count may belong to keys that are gone
+    std::size_t size = 0;        ///< of the whole key
+    std::string key;             ///< at most most_key_bytes of it
+    std::uint16_t cut_slot = 0;  ///< slot of the whole key, if not all of it was kept
+    std::uint16_t place = 0;     // in order_
+    std::uint16_t next = 0;      // in the chain of its bucket
 
+    std::uint16_t slot() const noexcept {
+      return size > most_key_bytes ? cut_slot : slotwise::slot(key);
+    }
     std::uint64_t at_least() const noexcept { return count - error; }
   };
 
