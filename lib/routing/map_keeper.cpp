@@ -34,6 +34,7 @@ struct MapKeeper::Question {
   struct Part : Request {
     Question* question = nullptr;
     std::optional<Result<Reply>> result;
+    Reply reply;  // of a large cluster 200,000 values: freed when the new map is in use
     void deliver(Result<Reply>&& r) noexcept override {
       result.emplace(std::move(r));
       question->keeper->answered(*question);
@@ -130,9 +131,9 @@ void MapKeeper::answered(Question& q) {
     parsed.problem = topology::ViewProblem::refused;
     parsed.text = trouble->message();
   } else {
-    const Reply slots = as_reply(std::move(*q.slots.result));
-    const Reply nodes = as_reply(std::move(*q.nodes.result));
-    parsed = topology::parse_view(slots, &nodes, q.node->peer());
+    q.slots.reply = as_reply(std::move(*q.slots.result));
+    q.nodes.reply = as_reply(std::move(*q.nodes.result));
+    parsed = topology::parse_view(q.slots.reply, &q.nodes.reply, q.node->peer());
   }
   topology::MergeResult merged;
   const auto before = map_.current();
