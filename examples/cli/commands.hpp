@@ -12,6 +12,7 @@ void add_topology(CLI::App& app, Action& action);
 void add_probe(CLI::App& app, Action& action);
 void add_load(CLI::App& app, Action& action);
 void add_lab(CLI::App& app, Action& action);
+void add_hotkeys(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
 

@@ -123,6 +123,7 @@ int main(int argc, char** argv) {
   add_probe(app, action);
   add_load(app, action);
   add_doctor(app, action);
+  add_hotkeys(app, action);
   add_lab(app, action);
   add_demo(app, action);
 
