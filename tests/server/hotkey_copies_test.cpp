@@ -718,6 +718,88 @@ TEST_CASE("hotkey: the transparent client serves split keys and passes all other
   CHECK(all.get(hot) == "joined");
 }
 
+TEST_CASE("hotkey: a key that is joined and split again by another client") {
+  const Scene scene;
+  scene.key.set("split");
+  const Splitter other(scene.client);
+  other.join(scene.name);
+  scene.key.set("plain");
+  CHECK(scene.key.get() == "plain");
+  other.split(scene.name);
+  const WriteResult result = scene.key.set("split again");
+  CHECK(result.copies.size() == 3);
+  CHECK(result.acknowledged);
+  CHECK(held_everywhere(scene.client, scene.name).value == "split again");
+  CHECK(scene.key.get() == "split again");
+}
+
+TEST_CASE("hotkey: transparent clients go on while a key is split and joined by another") {
+  const kit::Cluster cluster;
+  const std::string hot = "hot";
+  std::vector<Client> clients;
+  std::vector<Splitter> splitters;
+  std::vector<TransparentClient> faces;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(Client::connect(cluster.uri()));
+    splitters.emplace_back(clients.back(), SplitterOptions{.keep = false});
+    faces.emplace_back(splitters.back());
+  }
+  faces[0].set(hot, "0");
+  std::atomic<bool> stop{false};
+  std::atomic<int> back{0};
+  std::atomic<int> misses{0};
+  std::atomic<int> errors{0};
+  std::atomic<int> reads{0};
+  std::atomic<int> written{0};
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] {
+    for (int n = 1; !stop; ++n) {
+      try {
+        faces[0].set(hot, std::to_string(n));
+        written = n;
+      } catch (const Error& e) {
+        WARN(e.what());
+        ++errors;
+      }
+    }
+  });
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      int newest = 0;
+      while (!stop) {
+        try {
+          const int before = written;
+          const auto got = faces[static_cast<std::size_t>(1 + i % 2)].get(hot);
+          const int n = got ? std::stoi(*got) : -1;
+          if (n < 0) ++misses;
+          // All that was acknowledged had reached all copies before this read began.
+          if (n >= 0 && (n < newest || n < before)) ++back;
+          newest = n;
+          ++reads;
+        } catch (const Error& e) {
+          WARN(e.what());
+          ++errors;
+        }
+      }
+    });
+  }
+  const Client other = Client::connect(cluster.uri());
+  const Splitter others(other);
+  others.split(hot);
+  const int split_at = reads;
+  kit::wait_until([&] { return reads > split_at + 1000; }, 20s, "reads of the copies");
+  others.join(hot);
+  const int joined_at = reads;
+  kit::wait_until([&] { return reads > joined_at + 1000; }, 20s, "reads of the plain key");
+  stop = true;
+  for (auto& thread : threads)
+    thread.join();
+  CHECK(other.get(hot) == std::to_string(written));
+  CHECK(back == 0);
+  CHECK(misses == 0);
+  CHECK(errors == 0);
+}
+
 // --- many writers ------------------------------------------------------------------------------
 
 namespace {
