@@ -17,6 +17,7 @@
 
 #include "counting.hpp"
 #include "memory.hpp"
+#include "refresh_time.hpp"
 #include "serve.hpp"
 #include "shapes.hpp"
 
@@ -42,7 +43,9 @@ int usage(const char* wrong) {
       "       bench_cost run URI SHAPE SHORT LONG [IN_FLIGHT [KEYS]]\n"
       "                                   counts a short run and a long one, in operations\n"
       "       bench_cost memory URI NODES PENDING\n"
-      "                                   of a client, with scripted nodes only\n",
+      "                                   of a client, with scripted nodes only\n"
+      "       bench_cost refresh-time URI ROUNDS\n"
+      "                                   of a client, for what serve-large-map tells\n",
       wrong);
   return 2;
 }
@@ -122,6 +125,8 @@ int main(int argc, char** argv) {
     if (command == "run" && words.size() >= 5 && words.size() <= 7) return run(words);
     if (command == "memory" && words.size() == 4)
       return bench::print_memory(words[1], number(words[2]), number(words[3]));
+    if (command == "refresh-time" && words.size() == 3)
+      return bench::print_refresh_time(words[1], number(words[2]));
     if (command == "growth") return run_script("growth.py", argv[0], {argv + 2, argv + argc});
     if (command.empty() || command.starts_with("-") || bench::find_shape(command) != nullptr)
       return run_script("measure.py", argv[0], {argv + 1, argv + argc});
