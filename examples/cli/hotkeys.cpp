@@ -3,6 +3,7 @@
 #include "cli/hotkeys/hotkeys.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/hotkeys/hotkeys_split.hpp"
 
 namespace slotwise::cli {
 
@@ -11,6 +12,7 @@ void add_hotkeys(CLI::App& app, Action& action) {
   group->require_subcommand(1);
   group->footer("slotwise hotkeys COMMAND --help says more.");
   add_hotkeys_find(*group, action);
+  add_hotkeys_split(*group, action);
   add_hotkeys_watch(*group, action);
 }
 
