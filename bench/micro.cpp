@@ -17,9 +17,11 @@
 #include <slotwise/reply.hpp>
 #include <slotwise/slot.hpp>
 
+#include "base/random.hpp"
 #include "commands/command_info.hpp"
 #include "commands/route.hpp"
 #include "kit/scripted_map.hpp"
+#include "observe/top_keys.hpp"
 #include "resp/encoder.hpp"
 #include "resp/parser.hpp"
 #include "routing/slot_table.hpp"
@@ -99,6 +101,23 @@ void route_zunionstore(benchmark::State& state) {
     benchmark::DoNotOptimize(commands::route(words));
 }
 BENCHMARK(route_zunionstore);
+
+/// What one call in Config::hot_key_sampling costs more: a key that is looked for in a full sketch.
+void sketch_of_hot_keys(benchmark::State& state) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 100'000; ++i)
+    keys.push_back(fmt::format("key:{:012}", i));
+  const auto now = observe::RecentKeys::Clock::now();
+  observe::RecentKeys sketch(now, 1);
+  base::Random random(1);
+  for (auto _ : state) {
+    // Half of the calls have one of 100 keys, the others any.
+    const std::uint32_t from = (random.next() & 1U) != 0 ? 100U : 100'000U;
+    sketch.add_call(now);
+    sketch.add_key(keys[random.below(from)]);
+  }
+}
+BENCHMARK(sketch_of_hot_keys);
 
 // --- a new map of 1,000 nodes whose slots are in ranges of one, and of which a tenth has moved
 // -----

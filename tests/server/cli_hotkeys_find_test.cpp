@@ -138,7 +138,7 @@ TEST_CASE("hotkeys: what makes no sense is named, with exit status 2") {
     CHECK(result.out.empty());
     CHECK(result.err.find(text) != std::string::npos);
   };
-  refused({}, "name a command: find, watch");
+  refused({}, "name a command: find, ");
   refused({"fnd"}, "did you mean find?");
   refused({"find"}, "--uri");
   refused({"find", "--uri", "http://x"}, "http");
