@@ -244,11 +244,7 @@ OperationHandle Core::start(const CallSpec& call, const CallOptions& options) {
     Plan plan;
     return start_other(plan, call, options);
   }
-  if (hot_keys_ != nullptr) [[unlikely]] {
-    Plan plan;
-    plan.info = &call.command->info;
-    hot_keys_->count(plan, call);
-  }
+  HotKeySampler::count(hot_keys_.get(), &call.command->info, call);
   if (!accept()) [[unlikely]] {
     return refused(refusal());
   }
