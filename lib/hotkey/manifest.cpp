@@ -13,8 +13,6 @@ namespace {
 
 // Scripts compute with doubles, which are exact up to there.
 constexpr std::int64_t greatest_number = 9'007'199'254'740'991;
-// Some room is left above, so that a later version can always be given: until the year 2255.
-constexpr std::int64_t greatest_version = 9'000'000'000'000'000;
 
 /// Any bytes, so that a message can be shown: "cart\x00\xff".
 std::string printable(std::string_view bytes) {

@@ -22,6 +22,10 @@ inline constexpr std::chrono::milliseconds reader_limit{1000};
 inline constexpr std::chrono::milliseconds grace{2000};
 inline constexpr std::chrono::milliseconds refresh_interval{400};
 
+/// Scripts compute with doubles, which are exact up to 2^53. Some room is left above, so that a
+/// later version can always be given: until the year 2255.
+inline constexpr std::int64_t greatest_version = 9'000'000'000'000'000;
+
 struct CopyPlace {
   enum class State : char { joining = 'j', ready = 'r', leaving = 'l' };
   std::uint16_t slot = 0;

@@ -299,7 +299,7 @@ do
   end
 end
 local function held_in(head)
-  return head and int(string.match(head, '^(%d+):'), 0, greatest_version)
+  return head and int(string.match(head, '^(%d+):'), 1, greatest_version)
 end
 local function held_version()
   if kind_of(copy) ~= 'string' then return nil end

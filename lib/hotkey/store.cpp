@@ -155,15 +155,13 @@ constexpr CopyWord copy_words[] = {
 
 /// "VERSION:value" becomes the value, in place.
 bool take_version_off(std::string& stored, std::uint64_t& version) {
-  // A digit less would do for today's versions; more than 16 no script takes.
-  const auto [end, code] = std::from_chars(
-      stored.data(), stored.data() + std::min<std::size_t>(stored.size(), 17), version);
-  const auto digits = static_cast<std::size_t>(end - stored.data());
-  if (code != std::errc() || digits > 16 || digits == stored.size() || stored[digits] != ':' ||
-      version == 0) {
+  const char* const last = stored.data() + stored.size();
+  const auto [end, code] = std::from_chars(stored.data(), last, version);
+  if (code != std::errc() || end == last || *end != ':' || version == 0 ||
+      version > static_cast<std::uint64_t>(greatest_version)) {
     return false;
   }
-  stored.erase(0, digits + 1);
+  stored.erase(0, static_cast<std::size_t>(end - stored.data()) + 1);
   return true;
 }
 
@@ -343,7 +341,12 @@ Call<Copy> Store::fold(std::string_view key, std::uint16_t slot, std::uint64_t n
 }
 
 Result<Stored> Store::read_stored(std::string_view key, std::uint16_t slot, std::string&& stored) {
-  return stored_in(copy_name(key, slot), std::move(stored));
+  // No name is made for what nearly always succeeds: every read comes by here.
+  Stored out;
+  if (!take_version_off(stored, out.version))
+    return stored_in(copy_name(key, slot), std::move(stored));
+  out.value = std::move(stored);
+  return out;
 }
 
 }  // namespace slotwise::hotkey
