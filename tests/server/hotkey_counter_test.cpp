@@ -261,6 +261,24 @@ TEST_CASE("hotkey: a counter with no part, a folded one, and one that is joined"
   CHECK(counter.read() == 13);
 }
 
+TEST_CASE("hotkey: a part that was opened again after the manifest was made is not summed up") {
+  Scene s;
+  const SplitCounter counter = s.split();
+  counter.incr(7);
+  CHECK(counter.read() == 7);
+  // As if the home slot had answered long before the part did: it left and came back since.
+  s.hand.store().open("c", 8000, Kind::counter, s.hand.number()).wait().value();
+  std::atomic<bool> changed{false};
+  std::thread keeper([&] {
+    std::this_thread::sleep_for(300ms);
+    changed = true;
+    s.hand.add(5000);
+  });
+  CHECK(counter.read() == 7);
+  CHECK(changed);
+  keeper.join();
+}
+
 TEST_CASE("hotkey: a part or an original that is lost is an error that names it") {
   Scene s;
   const SplitCounter counter = s.split();
