@@ -8,6 +8,7 @@
 
 #include "hotkey/background.hpp"
 #include "hotkey/keeping.hpp"
+#include "hotkey/lost.hpp"
 #include "hotkey/names.hpp"
 #include "hotkey/placement.hpp"
 #include "hotkey/shared.hpp"
@@ -138,6 +139,20 @@ std::shared_ptr<KeyState> open_key(Shared& shared, std::string_view key, Kind ki
   return state;
 }
 
+/// There is no manifest any more: somebody else has made the last step of the join. Or it was lost,
+/// and the value with it; then copies give both back.
+Result<bool> is_over(Shared& shared, KeyState& state) {
+  const auto last = state.copies();
+  const Result<Home> home = shared.store().look(state.key(), 0, false).wait();
+  if (!home) return home.error();
+  if (home->status == Home::Status::joined) return true;
+  if (home->status != Home::Status::absent) return false;
+  if (last == nullptr || last->manifest.joined) return true;
+  const Result<bool> restored = restore_lost(shared, state, last->manifest);
+  if (!restored) return restored.error();
+  return !*restored;
+}
+
 std::string_view word_for(CopyPlace::State state) {
   switch (state) {
     case CopyPlace::State::joining:
@@ -228,8 +243,7 @@ void Splitter::join(std::string_view key) const {
   until_done(key, [&] { return order_copies(*shared_, *state, 0); });
   until_done(key, [&]() -> Result<bool> {
     Result<bool> done = keep(*shared_, *state);
-    // Somebody else has made the last step.
-    if (!done && done.error().code() == ErrorCode::not_split) return true;
+    if (!done && done.error().code() == ErrorCode::not_split) return is_over(*shared_, *state);
     return done;
   });
   const Result<Home> after = look_at_manifest(*shared_, *state);

@@ -556,3 +556,51 @@ TEST_CASE("hotkey: a splitter whose cluster is gone ends in bounded time") {
     cluster.resume(node);
   CHECK(key.get() == "value");
 }
+
+TEST_CASE("hotkey: a counter's parts follow the cluster, and nothing is counted twice or lost") {
+  kit::Cluster cluster({.primaries = 3});
+  const Client client = Client::connect(cluster.uri());
+  const Splitter splitter(client);
+  client.command<long>("SET", "visits", "100");
+  const SplitCounter counter = splitter.split_counter("visits");
+  std::atomic<bool> stop{false};
+  std::atomic<std::int64_t> added{0};
+  std::atomic<int> failed{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        try {
+          counter.incr();
+          ++added;
+        } catch (const Error&) {
+          ++failed;
+        }
+        std::this_thread::sleep_for(1ms);
+      }
+    });
+  }
+  const auto primaries = cluster.primaries();
+  for (int round = 0; round < 2; ++round) {
+    const Status before = splitter.status("visits");
+    const int slot = before.copies.front().slot;
+    const std::size_t from = cluster.owner_of(slot);
+    cluster.migrate(slot, slot, primaries[0] == from ? primaries[1] : primaries[0]);
+    kit::wait_until(
+        [&] {
+          const Status status = splitter.status("visits");
+          return status.balanced && status.copies.size() == 3 &&
+                 status.manifest_version > before.manifest_version;
+        },
+        8s, [&] { return text_of(splitter.status("visits")); });
+    const std::int64_t least = 100 + added;
+    CHECK(counter.read() >= least);
+  }
+  stop = true;
+  for (std::thread& thread : threads)
+    thread.join();
+  CHECK(failed == 0);
+  CHECK(counter.read() == 100 + added);
+  splitter.join("visits");
+  CHECK(client.get("visits") == std::to_string(100 + added));
+}
