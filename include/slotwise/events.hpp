@@ -1,6 +1,9 @@
 // What the client sees happening in the deployment, and what it counts.
 //
-// Thread rule: EventSink::on_event is called on a loop thread of the client and must not block.
+// Thread rule: EventSink::on_event is called on a loop thread of the client and must not block. With
+// several of them (Config::io_threads) it is called on each, but never by two at once for one
+// client: a sink needs no lock of its own unless clients share it or other threads read what it
+// keeps.
 #pragma once
 
 #include <chrono>
@@ -36,7 +39,8 @@ struct Event {
 
 SLOTWISE_API std::string_view to_string(Event::Kind kind) noexcept;
 
-/// Receives events. Exceptions that leave on_event are swallowed.
+/// Receives events. Exceptions that leave on_event are swallowed. Calls that it starts must be
+/// asynchronous, as in any callback.
 class SLOTWISE_API EventSink {
  public:
   virtual ~EventSink();

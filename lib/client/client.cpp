@@ -58,6 +58,10 @@ TopologyInfo Client::topology() const {
 }
 
 Result<void> Client::refresh() const {
+  if (core_->in_loop_thread()) {
+    return Error(ErrorCode::refused, Outcome::not_sent,
+                 "refresh() inside a callback would stop the thread that it waits for");
+  }
   return core_->refresh();
 }
 

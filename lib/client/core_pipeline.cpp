@@ -7,6 +7,7 @@
 
 #include <slotwise/commands/scripts.hpp>
 
+#include "client/batch_split.hpp"
 #include "client/core.hpp"
 
 namespace slotwise::detail {
@@ -95,9 +96,9 @@ std::optional<Error> Core::prepare(routing::Batch::Member& member, const CallSpe
 void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
   batch.seal();
   std::optional<Error> error;
-  if (fork_generation_ != net::fork_generation()) {
+  if (forked()) {
     error = error_after_fork();
-  } else if (loop_.in_loop_thread()) {
+  } else if (in_loop_thread()) {
     error = Error(ErrorCode::refused, Outcome::not_sent,
                   "exec() inside a callback would stop the thread that completes it");
   } else if (!accept(batch.size())) {
@@ -110,42 +111,33 @@ void Core::run(routing::Batch& batch, std::atomic<std::uint32_t>& finished) {
     routing::TimePoint& deadline = batch.at(i).deadline;
     if (deadline != routing::TimePoint::max()) deadline = now + deadline.time_since_epoch();
   }
-  if (run_in_place(batch, now)) return call_ended(nullptr, batch.size());
-  struct Start : net::Task {
-    routing::Batch* batch = nullptr;
-    routing::Dispatcher* dispatcher = nullptr;
-  } task;
-  task.batch = &batch;
-  task.dispatcher = &*dispatcher_;
-  task.run = [](net::Task* t) {
-    auto& self = static_cast<Start&>(*t);
-    self.batch->start(*self.dispatcher);
-  };
-  loop_.post(&task);
-  while (finished.load(std::memory_order_acquire) == 0)
-    futex_wait(finished, 0);
+  const InPlace in_place = run_in_place(batch, now);
+  if (in_place != InPlace::done) {
+    BatchRun(*this, batch, in_place == InPlace::to_be_judged, finished).run();
+  }
   call_ended(nullptr, batch.size());
 }
 
-/// The whole batch on the caller's thread: a write and a read or two for each node. False: it goes
-/// through the loop; if it was run and something was unusual, the loop judges what was seen.
-bool Core::run_in_place(routing::Batch& batch, routing::TimePoint now) {
+/// The whole batch on the caller's thread: a write and a read or two for each node. If something
+/// was unusual, the loop judges what was seen.
+Core::InPlace Core::run_in_place(routing::Batch& batch, routing::TimePoint now) {
   const ModeSwitch::Caller caller(mode_);
-  if (!caller.in_place() || batch.size() > most_commands_in_place) return false;
+  if (!caller.in_place() || batch.size() > most_commands_in_place) return InPlace::no;
   Shares shares(batch.shares());
-  if (batch.bytes().size() > most_bytes_in_place) return false;
+  if (batch.bytes().size() > most_bytes_in_place) return InPlace::no;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     routing::Batch::Member& member = batch.at(i);
-    if (!fits_in_place(member, config_.mode)) return false;
-    member.node = dispatcher_->node_for(member.slot);
-    if (member.node == nullptr || closed_.load(std::memory_order_relaxed)) return false;
+    if (!fits_in_place(member, config_.mode)) return InPlace::no;
+    Engine& engine = engine_of(member.slot);
+    member.node = engine.dispatcher().node_for(member.slot);
+    if (member.node == nullptr || closed_.load(std::memory_order_relaxed)) return InPlace::no;
     Share* share = shares.find(member.node);
     if (share == nullptr) {
       shares.make_room();
       link::DirectConnection* connection = member.node->acquire_direct();
       if (connection == nullptr) {
-        want_direct(*member.node);
-        return false;
+        engine.want_direct(*member.node);
+        return InPlace::no;
       }
       share = &shares.add(*member.node, *connection);
     }
@@ -172,10 +164,9 @@ bool Core::run_in_place(routing::Batch& batch, routing::TimePoint now) {
   if (plain) {
     for (Share& share : shares.used())
       share.connection->count_successes(share.members.size());
-    return true;
+    return InPlace::done;
   }
-  batch.was_run_in_place();
-  return false;
+  return InPlace::to_be_judged;
 }
 
 /// What came from one node, into the batch's results. False: something of it is to be judged.

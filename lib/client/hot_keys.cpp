@@ -115,7 +115,7 @@ observe::RecentKeys::Top HotKeySampler::top(double least_share) {
 std::vector<HotKey> Core::hot_keys(double least_share) {
   std::vector<HotKey> keys;
   // In a forked child the lock may be held by a thread that is not there.
-  if (hot_keys_ == nullptr || fork_generation_ != net::fork_generation()) return keys;
+  if (hot_keys_ == nullptr || forked()) return keys;
   auto top = hot_keys_->top(least_share);
   // Over a shorter time a rate says little.
   const double seconds = std::max(top.time.count(), 1.0);
@@ -126,9 +126,10 @@ std::vector<HotKey> Core::hot_keys(double least_share) {
                     .per_second = seen * hot_keys_->one_in() / seconds,
                     .node = {}});
   }
-  on_loop([&] {
+  Engine& engine = engine_to_ask();
+  engine.run([&] {
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      const routing::Node* owner = dispatcher_->node_for(top.keys[i].slot);
+      const routing::Node* owner = engine.dispatcher().node_for(top.keys[i].slot);
       if (owner != nullptr) keys[i].node = owner->name();
     }
   });

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "client/core.hpp"
+#include "client/engine.hpp"
 
 namespace slotwise::detail {
 namespace {
@@ -38,11 +39,9 @@ struct PoolEnd {
   }
 };
 
-Operation* Operation::make(Core& core) {
+Operation* Operation::make() {
   thread_local const PoolEnd end;
-  auto* op = new Operation();
-  op->core_ = &core;
-  return op;
+  return new Operation();
 }
 
 void Operation::fill_special(const CallSpec& call, const CallOptions& options,
@@ -90,7 +89,7 @@ void Operation::drop_special() noexcept {
 
 void Operation::deliver(Result<Reply>&& result) noexcept {
   if (has_continuation()) {
-    core_->call_ended(counted);
+    engine_->core().call_ended(counted);
     if (result) {
       ReplyView reply(*result);
       Ending end(*this, &reply, nullptr);
@@ -105,7 +104,7 @@ void Operation::deliver(Result<Reply>&& result) noexcept {
 void Operation::deliver_view(ReplyView& reply) noexcept {
   // The usual case of the asynchronous face: nothing is put aside.
   if (has_continuation()) [[likely]] {
-    core_->call_ended(counted);
+    engine_->core().call_ended(counted);
     Ending end(*this, &reply, nullptr);
     return continuation_(context_, end);
   }
@@ -119,8 +118,8 @@ void Operation::put_aside(ReplyView& reply) noexcept {
 /// The result is there for whoever comes.
 void Operation::put_aside(Result<Reply>&& result) noexcept {
   result_.emplace(std::move(result));
-  core_->call_ended(counted);
-  if (has_caller) return core_->callers().ended(*this);
+  engine_->core().call_ended(counted);
+  if (has_caller) return engine_->callers().ended(*this);
   announce();
 }
 
@@ -192,7 +191,7 @@ bool OperationHandle::ready() const noexcept {
 Result<Reply> OperationHandle::wait() {
   if (op_ == nullptr) return used_already();
   if (!op_->ready()) {
-    if (op_->core().in_loop_thread()) {
+    if (op_->engine().core().in_loop_thread()) {
       return Error(ErrorCode::refused, Outcome::unknown,
                    "waiting inside a callback would stop the thread that completes the call; use "
                    "then() or co_await");

@@ -29,19 +29,18 @@
 
 namespace slotwise::detail {
 
-class Core;
+class Engine;
 
 class Operation final : public routing::Request {
  public:
-  /// From this thread's pool.
-  static Operation* take_from_pool(Core& core) {
+  /// From this thread's pool; move_to() is next.
+  static Operation* take_from_pool() {
     Operation* op = pool_.first;
     if (op == nullptr) [[unlikely]] {
-      return make(core);
+      return make();
     }
     pool_.first = op->next_free_;
     --pool_.size;
-    op->core_ = &core;
     return op;
   }
 
@@ -71,7 +70,11 @@ class Operation final : public routing::Request {
   void end_with(OperationHandle::Continuation fn, void* context) noexcept;
   void* storage(std::size_t size, std::size_t align) noexcept;
   void let_go() noexcept;
-  Core& core() noexcept { return *core_; }
+
+  /// Whose loop it goes through.
+  Engine& engine() noexcept { return *engine_; }
+  /// Before it is posted there.
+  void move_to(Engine& engine) noexcept { engine_ = &engine; }
 
   // --- a synchronous caller waits for it: see WaitingCallers ---
   bool has_caller = false;
@@ -109,7 +112,7 @@ class Operation final : public routing::Request {
   bool has_continuation() const noexcept {
     return (state_.load(std::memory_order_acquire) & continued) != 0;
   }
-  static Operation* make(Core& core);
+  static Operation* make();
   void fill_special(const CallSpec& call, const CallOptions& options, const Config& config);
   void put_aside(Result<Reply>&& result) noexcept;
   [[gnu::noinline]] void put_aside(ReplyView& reply) noexcept;
@@ -125,7 +128,7 @@ class Operation final : public routing::Request {
   };
   static constinit inline thread_local Pool pool_{};
 
-  Core* core_ = nullptr;
+  Engine* engine_ = nullptr;
   std::atomic<std::uint32_t> state_{0};
   std::optional<Result<Reply>> result_;
   OperationHandle::Continuation continuation_ = nullptr;

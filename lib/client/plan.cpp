@@ -130,6 +130,7 @@ std::optional<Error> apply_routing(Plan& plan, const commands::Routing& routing,
     case To::multi_shard:
       if (!call.spread) return cross_slot(routing, call);
       plan.way = Plan::Way::by_slot;
+      plan.slot = routing.slot;
       return std::nullopt;
     case To::cross_slot:
       return cross_slot(routing, call);

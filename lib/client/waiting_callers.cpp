@@ -35,8 +35,12 @@ void WaitingCallers::look() {
   if (first_ != nullptr) loop_.arm(timer_, first_->waiting_since + patience);
 }
 
-void WaitingCallers::ended(Operation& op) noexcept {
+void WaitingCallers::forget(Operation& op) noexcept {
   if (op.listed) take_out(op);
+}
+
+void WaitingCallers::ended(Operation& op) noexcept {
+  forget(op);
   if (ended_first_ == nullptr) loop_.defer(&wake_task_);
   op.next_waiting = nullptr;
   (ended_first_ != nullptr ? ended_last_->next_waiting : ended_first_) = &op;

@@ -25,6 +25,8 @@ class WaitingCallers {
 
   /// Its call has reached the loop.
   void add(Operation& op) noexcept;
+  /// It goes on elsewhere.
+  void forget(Operation& op) noexcept;
   /// Its result is there.
   void ended(Operation& op) noexcept;
 

@@ -100,6 +100,20 @@ void Batch::encode(Member& member, const resp::Head& head,
   member.size = bytes_.size() - member.begin;
 }
 
+void Batch::add_copy(const Batch& from, std::size_t i) {
+  const Member& source = from.members_[i];
+  Member& member = members_.emplace_back();
+  static_cast<Kind&>(member) = source;
+  member.info = source.info;
+  member.deadline = source.deadline;
+  member.begin = bytes_.size();
+  member.size = source.size;
+  bytes_.append(from.bytes_of(source));
+  member.expired = source.expired;
+  member.node = source.node;
+  member.script_body = source.script_body;
+}
+
 void Batch::refuse_last(Error error) {
   members_.back().answered = true;
   refused_.emplace_back(members_.size() - 1, std::move(error));

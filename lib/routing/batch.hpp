@@ -83,6 +83,8 @@ class Batch {
   Member& add() { return members_.emplace_back(); }
   /// Its bytes.
   void encode(Member& member, const resp::Head& head, std::span<const std::string_view> words);
+  /// One more command, as it stands in another batch; but for a fan-out, which stays there.
+  void add_copy(const Batch& from, std::size_t i);
   std::size_t size() const noexcept { return members_.size(); }
   Member& at(std::size_t i) noexcept { return members_[i]; }
   std::string_view bytes_of(const Member& member) const noexcept {

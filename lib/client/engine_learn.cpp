@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/core.hpp"
+#include "client/engine.hpp"
 #include "resp/encoder.hpp"
 #include "routing/words.hpp"
 
@@ -23,9 +24,9 @@ struct Question final : routing::Request {
 
 }  // namespace
 
-void Core::learn(Operation& op) {
+void Engine::learn(Operation& op) {
   const auto words = routing::words_of(op.bytes);
-  const auto found = learned_.find(words);
+  const auto found = core_.known_commands().find(words);
   const bool ask_keys = found.asked && found.info != nullptr;
   std::vector<std::string_view> question = {"COMMAND", ask_keys ? "GETKEYS" : "INFO"};
   if (ask_keys) {
@@ -43,7 +44,7 @@ void Core::learn(Operation& op) {
   dispatcher_->start(*request);
 }
 
-void Core::learned(Operation& op, bool asked_keys, Result<Reply>&& answer) {
+void Engine::learned(Operation& op, bool asked_keys, Result<Reply>&& answer) {
   if (!answer && answer.error().server_text().empty()) {
     // Nobody could be asked: the call ends as the question did.
     return dispatcher_->finish(op, answer.error().with_outcome(Outcome::not_sent));
@@ -56,7 +57,7 @@ void Core::learned(Operation& op, bool asked_keys, Result<Reply>&& answer) {
   Plan plan;
   std::optional<Error> error;
   if (asked_keys) {
-    const auto found = learned_.find(words);
+    const auto found = core_.known_commands().find(words);
     const auto keys =
         answer ? commands::positions_of_keys(words, *answer) : std::vector<std::uint32_t>();
     error = apply_routing(plan, commands::route_keys(found.info, words, keys), call, options);
@@ -67,15 +68,15 @@ void Core::learned(Operation& op, bool asked_keys, Result<Reply>&& answer) {
     Reply reply =
         answer ? std::move(*answer)
                : Reply::make_text(Reply::Type::error, std::string(answer.error().server_text()));
-    learned_.learn(words[0], reply);
-    error = make_plan(plan, call, options, config_, learned_);
+    core_.known_commands().learn(words[0], reply);
+    error = make_plan(plan, call, options, config_, core_.known_commands());
   }
   if (error) return dispatcher_->finish(op, std::move(*error));
   if (plan.way == Plan::Way::learn) return learn(op);  // now by COMMAND GETKEYS
   go_on(op, plan);
 }
 
-void Core::go_on(Operation& op, const Plan& plan) {
+void Engine::go_on(Operation& op, const Plan& plan) {
   op.needs_learning = false;
   const ReadFrom read_from = op.read_from;
   static_cast<routing::Kind&>(op) = plan;
@@ -83,7 +84,12 @@ void Core::go_on(Operation& op, const Plan& plan) {
   if (plan.way == Plan::Way::all_shards || plan.way == Plan::Way::all_nodes) {
     op.fan_out = routing::FanOut::everywhere(*plan.info, plan.way == Plan::Way::all_nodes);
   }
-  dispatcher_->start(op);
+  // Calls on one key go through one engine, or they would lose their order.
+  Engine& right = core_.engine_of(op.slot);
+  if (&right == this) return dispatcher_->start(op);
+  callers_.forget(op);
+  op.move_to(right);
+  right.submit(op);
 }
 
 }  // namespace slotwise::detail
