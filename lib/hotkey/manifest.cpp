@@ -57,9 +57,9 @@ std::optional<std::vector<CopyPlace>> places(std::string_view text) {
 }
 
 /// The fields of one manifest, each looked at once. What is wrong first is what is told.
-class Reading {
+class FieldReader {
  public:
-  explicit Reading(std::span<const Reply> fields) : fields_(fields) {}
+  explicit FieldReader(std::span<const Reply> fields) : fields_(fields) {}
 
   std::int64_t number(std::string_view name, std::int64_t low, std::int64_t high,
                       std::optional<std::int64_t> otherwise = std::nullopt) {
@@ -148,7 +148,7 @@ Result<Manifest> read_manifest(std::string_view key, const Reply& fields) {
   if (!fields.is_aggregate() || fields.elements().size() % 2 != 0) {
     return damaged(key, "its manifest is not a hash");
   }
-  Reading reading(fields.elements());
+  FieldReader reading(fields.elements());
   Manifest m;
   // First, since another format may have other fields.
   if (const auto format = reading.text("format"); reading.trouble().empty() && format != "1") {
