@@ -561,7 +561,7 @@ TEST_CASE("hotkey: a counter's parts follow the cluster, and nothing is counted 
   kit::Cluster cluster({.primaries = 3});
   const Client client = Client::connect(cluster.uri());
   const Splitter splitter(client);
-  client.command<long>("SET", "visits", "100");
+  client.set("visits", "100");
   const SplitCounter counter = splitter.split_counter("visits");
   std::atomic<bool> stop{false};
   std::atomic<std::int64_t> added{0};
