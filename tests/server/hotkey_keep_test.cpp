@@ -260,6 +260,8 @@ TEST_CASE("hotkey: what others wrote while a split was announced is what all cop
   const Splitter splitter(client);
   client.set("hot", "before");
   std::thread splits([&] { (void)splitter.split("hot"); });
+  kit::wait_until([&] { return client.command<long>("EXISTS", manifest_name("hot")) == 1; }, 2s,
+                  "the announcement");
   // A client that does not know yet; the last time just before the copies are made.
   const auto start = Clock::now();
   int written = 0;
@@ -501,6 +503,15 @@ TEST_CASE("hotkey: an emptied home slot gets manifest and value back from the co
   }
   CHECK(splitter.status("hot").version == written.version);
   readers.check();
+
+  // Nobody calls anything.
+  home.command("DEL", "hot", manifest_name("hot"));
+  kit::wait_until(
+      [&] {
+        return home.command("EXISTS", manifest_name("hot")).integer == 1 &&
+               home.command("GET", "hot").text == "newest";
+      },
+      5s, "the background to make the manifest anew");
 
   // A write is what finds out.
   home.command("DEL", "hot", manifest_name("hot"));
