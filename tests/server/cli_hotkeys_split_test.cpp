@@ -6,6 +6,7 @@
 #include <slotwise/client.hpp>
 
 #include "cli/hotkeys/hotkeys_split.hpp"
+#include "hotkey/names.hpp"
 #include "kit/cluster.hpp"
 #include "kit/server.hpp"
 #include "server/cli_process.hpp"
@@ -76,7 +77,7 @@ TEST_CASE("hotkey: binary keys and counters on the command line, and all keys at
   CHECK(split.status == 0);
   const auto status = nlohmann::json::parse(split.out);
   CHECK(status["encoding"] == "latin1");
-  CHECK(status["key"] == "a\u0000\u00ff{x}");
+  CHECK(status["key"] == std::string("a\0\u00ff{x}", 7));
   CHECK(status["copies"].size() == 3);
 
   const CliResult counter =
@@ -135,6 +136,14 @@ TEST_CASE("hotkey: what cannot be done on the command line has a reason and a st
   // A manifest that somebody damaged is told of, and the others are shown.
   (void)run_cli({"hotkeys", "split", "--uri", cluster.uri(), "one"});
   (void)run_cli({"hotkeys", "split", "--uri", cluster.uri(), "two"});
-  const CliResult before = run_cli({"hotkeys", "status", "--uri", cluster.uri()});
-  CHECK(lines_of(before.out).size() == 3);
+  CHECK(lines_of(run_cli({"hotkeys", "status", "--uri", cluster.uri()}).out).size() == 3);
+  client.command<long>("HSET", hotkey::manifest_name("one"), "number", "x");
+  const CliResult damaged = run_cli({"hotkeys", "status", "--uri", cluster.uri()});
+  INFO(damaged.out << damaged.err);
+  CHECK(damaged.status == 1);
+  CHECK(lines_of(damaged.out).size() == 2);
+  CHECK(damaged.out.find("two") != std::string::npos);
+  CHECK(damaged.err.find("one") != std::string::npos);
+  fails({"status", "one"}, 1, "damaged");
+  fails({"join", "one"}, 1, "damaged");
 }
