@@ -131,7 +131,8 @@ struct SLOTWISE_API Config {
   /// its own in place, which is opened when first needed; more of them share one connection per
   /// node. Per node; at most 16 count. 0: off.
   int direct_connections = 16;
-  /// Threads that do the input and output of calls that are not made in place, 1 to 64. A slot
+  /// Cluster: threads that do the input and output of calls that are not made in place, 1 to 64,
+  /// and no more than there are primaries at the start; they share max_retries_per_second. A slot
   /// belongs to one of them for the life of the client (the slots of a primary to the same one at
   /// the start), so calls on one key keep their order; what goes to many slots at once keeps none
   /// with calls on single keys that are still under way. More than one pays only where a thread of

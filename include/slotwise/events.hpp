@@ -1,7 +1,7 @@
 // What the client sees happening in the deployment, and what it counts.
 //
-// Thread rule: EventSink::on_event is called on a loop thread of the client and must not block. With
-// several of them (Config::io_threads) it is called on each, but never by two at once for one
+// Thread rule: EventSink::on_event is called on a loop thread of the client and must not block.
+// With several of them (Config::io_threads) it is called on each, but never by two at once for one
 // client: a sink needs no lock of its own unless clients share it or other threads read what it
 // keeps.
 #pragma once

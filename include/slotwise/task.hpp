@@ -83,16 +83,15 @@ class [[nodiscard]] Task {
   template <class U, class F>
   struct Continuation {
     F f;
-    bool on_heap;
 
     static void run(void* self, detail::Ending& end) noexcept {
       auto* mine = static_cast<Continuation*>(self);
       // It may lie inside the operation, which is given back before `f` makes its next call.
       F fn = std::move(mine->f);
-      if (mine->on_heap) {
-        delete mine;
-      } else {
+      if constexpr (detail::OperationHandle::fits<Continuation>) {
         std::destroy_at(mine);
+      } else {
+        delete mine;
       }
       try {
         fn(end.give<U>());
@@ -108,9 +107,12 @@ class [[nodiscard]] Task {
       f(Result<U>(detail::OperationHandle::used_already()));
       return;
     }
-    void* place = op_.storage(sizeof(Mine), alignof(Mine));
-    Mine* mine =
-        place != nullptr ? new (place) Mine{std::move(f), false} : new Mine{std::move(f), true};
+    Mine* mine = nullptr;
+    if constexpr (detail::OperationHandle::fits<Mine>) {
+      mine = new (op_.storage()) Mine{std::move(f)};
+    } else {
+      mine = new Mine{std::move(f)};
+    }
     op_.end_with(&Mine::run, mine);
   }
 

@@ -169,10 +169,6 @@ void Operation::wait() noexcept {
   }
 }
 
-void* Operation::storage(std::size_t size, std::size_t align) noexcept {
-  return size <= sizeof storage_ && align <= alignof(std::max_align_t) ? storage_ : nullptr;
-}
-
 void Operation::let_go() noexcept {
   const std::uint32_t before = state_.fetch_or(let_go_of, std::memory_order_acq_rel);
   if ((before & done) != 0) recycle();
@@ -221,8 +217,8 @@ void OperationHandle::end_with(Continuation fn, void* context) noexcept {
   if (!op->continue_with(fn, context)) op->end_with(fn, context);
 }
 
-void* OperationHandle::storage(std::size_t size, std::size_t align) noexcept {
-  return op_ != nullptr ? op_->storage(size, align) : nullptr;
+void* OperationHandle::storage() noexcept {
+  return op_->storage();
 }
 
 void OperationHandle::reset() noexcept {

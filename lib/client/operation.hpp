@@ -68,7 +68,7 @@ class Operation final : public routing::Request {
   bool continue_with(OperationHandle::Continuation fn, void* context) noexcept;
   /// It is done already: the continuation runs here and now.
   void end_with(OperationHandle::Continuation fn, void* context) noexcept;
-  void* storage(std::size_t size, std::size_t align) noexcept;
+  void* storage() noexcept { return storage_; }
   void let_go() noexcept;
 
   /// Whose loop it goes through.
@@ -134,7 +134,7 @@ class Operation final : public routing::Request {
   OperationHandle::Continuation continuation_ = nullptr;
   void* context_ = nullptr;
   Operation* next_free_ = nullptr;  // in the pool
-  alignas(std::max_align_t) std::byte storage_[96];
+  alignas(std::max_align_t) std::byte storage_[OperationHandle::storage_size];
 };
 
 /// Blocks while `word` is `expected`, or until woken; callers look again. A futex: the words of

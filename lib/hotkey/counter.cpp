@@ -242,7 +242,10 @@ Result<bool> Summing::take_home() {
     if (!again && again.error().code() != ErrorCode::not_split) return again.error();
   }
   if (!same) return try_again(incomplete(key, key, "changes its placement all the time"));
-  if (lost || !home->value) return incomplete(key, key, "is lost (the original)");
+  if (lost || !home->value) {
+    return incomplete(
+        key, key, "is lost (the original); SET it to what it held, or to 0, to count without it");
+  }
   const auto number = number_in(*home->value);
   if (!number) return incomplete(key, key, "is not an integer (the original)");
   sum_ += *number;
@@ -270,7 +273,8 @@ Result<bool> Summing::take_part(std::size_t i) {
     case Copy::Status::gone:
       return try_again(incomplete(state_.key(), name, "was removed"));
     default:
-      return incomplete(state_.key(), name, "is lost");
+      return incomplete(state_.key(), name,
+                        "is lost; SET it to what it held, or to 0, to count without it");
   }
   sum_ += part->part;
   return true;

@@ -299,9 +299,10 @@ Result<Keeper::Did> Keeper::remove_parts(const Step& step) {
     const Result<Copy> folded = store_.fold(key_, slot, manifest_.number).wait();
     if (!folded) return folded.error();
     if (folded->status == Copy::Status::lost) {
-      std::string text = "the part of the counter in slot ";
-      text += std::to_string(slot);
-      return Error(ErrorCode::incomplete, Outcome::executed, text + " is lost");
+      std::string text = "the counter's part ";
+      text += copy_name(key_, slot);
+      text += " is lost; SET it to what it held, or to 0, to go on without it";
+      return Error(ErrorCode::incomplete, Outcome::executed, std::move(text));
     }
     if (folded->status != Copy::Status::folded) return Did::late;
     Store::Change to = blank();

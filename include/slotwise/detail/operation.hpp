@@ -92,8 +92,11 @@ class SLOTWISE_API OperationHandle {
   bool continue_with(Continuation fn, void* context) noexcept;
   /// The same, but `fn` is called here and now if the call has ended. The handle must be valid.
   void end_with(Continuation fn, void* context) noexcept;
-  /// Memory inside the operation for a small continuation; null if `size` is too large.
-  void* storage(std::size_t size, std::size_t align) noexcept;
+  /// Memory inside the operation for a continuation that fits. The handle must be valid.
+  void* storage() noexcept;
+  static constexpr std::size_t storage_size = 96;
+  template <class T>
+  static constexpr bool fits = sizeof(T) <= storage_size && alignof(T) <= alignof(std::max_align_t);
   void reset() noexcept;
 
   /// What is said of a handle that is not valid.
