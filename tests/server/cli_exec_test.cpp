@@ -195,7 +195,7 @@ TEST_CASE("a command line that makes no sense is named with its mend, and ends w
     CHECK(result.out.empty());
     CHECK(result.err.find(text) != std::string::npos);
   };
-  says({}, "exec, topology, probe, load, doctor, lab, demo");
+  says({}, "exec, topology, probe, load, doctor, hotkeys, lab");
   says({"prob"}, "did you mean probe?");
   says({"exec", "PING"}, "--uri is missing");
   says({"exec", "--uri", "valkey://h", "--jsn", "PING"}, "did you mean --json?");
