@@ -2,7 +2,8 @@
 """What the installed libraries show to a linker.
 
 libslotwise.a: every strong global symbol is slotwise's own C++ symbol (no C name that could clash).
-libslotwise.so: exports slotwise:: and nothing else, and nothing of the rooms inside the library.
+libslotwise.so: exports slotwise:: and nothing else, and nothing of the rooms inside the library; of a
+room that has a public header (hotkey), what that header declares as SLOTWISE_API.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import re
 import subprocess
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 OF_A_TYPE = r"(?:typeinfo for |typeinfo name for |vtable for |VTT for )?"
 
 
@@ -37,13 +39,24 @@ def static_errors(nm, library):
             yield f"{library.name} defines {name}, which is not in the namespace slotwise"
 
 
+def public_names(room):
+    """What the public headers of a room declare for the linker."""
+    names = set()
+    for header in (ROOT / "include/slotwise").glob(f"{room}*.hpp"):
+        text = header.read_text()
+        names.update(re.findall(r"\bclass SLOTWISE_API (\w+)", text))
+        names.update(re.findall(r"^SLOTWISE_API [^(;]*?(\w+)\(", text, re.MULTILINE))
+    return names
+
+
 def shared_errors(nm, library, rooms):
-    hidden = re.compile(rf"^{OF_A_TYPE}slotwise::({'|'.join(rooms)})::")
+    hidden = re.compile(rf"^{OF_A_TYPE}slotwise::({'|'.join(rooms)})::(\w+)")
+    public = {room: public_names(room) for room in rooms}
     own = re.compile(rf"^{OF_A_TYPE}slotwise::")
     for _, _, name in symbols(nm, library, "--dynamic"):
         if not own.match(name):
             yield f"{library.name} exports {name}"
-        elif hidden.match(name):
+        elif (match := hidden.match(name)) and match[2] not in public[match[1]]:
             yield f"{library.name} exports {name}, which is private to a room"
 
 
