@@ -24,17 +24,12 @@ namespace kit = slotwise::kit;
 constexpr double processors_each = 0.25;
 constexpr std::size_t cold_keys = 3000;
 const std::string hot_key = "hot:product:1";
-const std::string value(64, 'v');
 
 // What the experiment must show.
 constexpr double least_on_one_node_before = 0.85;
 constexpr double even_share = 1.0 / 3;
 constexpr double even_within = 0.02;
 constexpr double least_gain = 2.5;
-
-std::string cold_key(std::size_t i) {
-  return fmt::format("cold:product:{}", i);
-}
 
 /// What somebody's reads did in all rounds.
 struct Rows {
@@ -78,12 +73,15 @@ class Experiment {
         traffic_(traffic),
         cluster_({.primaries = 3}),
         client_(slotwise::Client::connect(cluster_.uri())),
-        splitter_(client_) {
+        splitter_(client_),
+        value_(traffic.value_size, 'v') {
     traffic_.seconds = options.rounds.seconds;
-    client_.set(hot_key, value);
+    client_.set(hot_key, value_);
     auto pipeline = client_.pipeline();
-    for (std::size_t i = 0; i < cold_keys; ++i)
-      (void)pipeline.set(cold_key(i), value);
+    for (std::size_t i = 0; i < cold_keys; ++i) {
+      cold_names_.push_back(fmt::format("cold:product:{}", i));
+      (void)pipeline.set(cold_names_.back(), value_);
+    }
     (void)pipeline.exec();
   }
 
@@ -103,18 +101,26 @@ class Experiment {
     checks_.push_back({{"what", what}, {"figure", figure}, {"holds", holds}});
     holds_ = holds_ && holds;
   }
-  static void expect(const std::optional<std::string>& got) {
-    if (got != value) throw std::runtime_error("a read gave no value, or a wrong one");
+  auto plain_read(const std::string& key) {
+    return [async = client_.async(), &key, this](auto done) {
+      async.get(key).then([done, this](slotwise::Result<std::optional<std::string>> got) {
+        done(got.has_value() && *got == value_);
+      });
+    };
+  }
+  auto cold_read() {
+    return [this](std::size_t i, auto done) { plain_read(cold_names_[i])(done); };
   }
   Traffic plain() {
-    return run_traffic(
-        cluster_, traffic_, [this] { expect(client_.get(hot_key)); },
-        [this](std::size_t i) { expect(client_.get(cold_key(i))); }, cold_keys);
+    return run_traffic(cluster_, traffic_, cold_keys, plain_read(hot_key), cold_read());
   }
   Traffic split(const hotkey::SplitKey& key) {
-    return run_traffic(
-        cluster_, traffic_, [&key] { expect(key.get()); },
-        [this](std::size_t i) { expect(client_.get(cold_key(i))); }, cold_keys);
+    const auto hot = [&key, this](auto done) {
+      key.get([done, this](slotwise::Result<hotkey::VersionedValue> got) {
+        done(got.has_value() && got->value == value_);
+      });
+    };
+    return run_traffic(cluster_, traffic_, cold_keys, hot, cold_read());
   }
   void print(std::string_view name, const Rows& rows);
   std::string copies_per_node();
@@ -124,6 +130,8 @@ class Experiment {
   kit::Cluster cluster_;
   slotwise::Client client_;
   hotkey::Splitter splitter_;
+  const std::string value_;
+  std::vector<std::string> cold_names_;
   std::string text_;
   nlohmann::json checks_;
   bool holds_ = true;
@@ -150,8 +158,9 @@ std::string Experiment::copies_per_node() {
 
 int Experiment::run(const std::string& limited) {
   const auto where = circumstances(options_.rounds);
-  text_ = fmt::format("{}; {}, {} threads, {:.0f} % of the reads on one key.\n\n", where, limited,
-                      traffic_.threads, 100 * traffic_.hot_share);
+  text_ = fmt::format(
+      "{}; {}, {} reads in flight, {:.0f} % of them on one key, values of {} bytes.\n\n", where,
+      limited, traffic_.in_flight, 100 * traffic_.hot_share, traffic_.value_size);
   fmt::print("{}\n", text_);
   const hotkey::SplitKey key = splitter_.split(hot_key, {.copies_per_primary = 1});
   (void)plain();  // warm
@@ -228,8 +237,11 @@ int main(int argc, char** argv) {
   options.rounds = {.rounds = 5, .seconds = 2};
   TrafficOptions traffic;
   add_options(app, options);
-  app.add_option("--threads", traffic.threads, "Threads that read")
-      ->check(CLI::Range(1, 1000))
+  app.add_option("--in-flight", traffic.in_flight, "Reads under way at a time")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--value-size", traffic.value_size, "Bytes of each value")
+      ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--hot-share", traffic.hot_share, "Share of the reads that go to the hot key")
       ->check(CLI::Range(0.0, 1.0))
