@@ -116,7 +116,8 @@ TEST_CASE("hotkey find: the hot key of a cluster, by the CPU time of its slot") 
     CHECK(first.size.value_or(0) > 10);
     CHECK(first.counter.has_value() == (policy == "allkeys-lfu"));
     CHECK(has_note(result, "CLUSTER SLOT-STATS"));
-    if (result.keys.size() > 1) CHECK(result.keys[1].share.value_or(0) < 0.1);
+    // Half a second on a busy machine: some other slot may have had a slow moment.
+    if (result.keys.size() > 1) CHECK(result.keys[1].share.value_or(0) < *first.share / 2);
     CHECK(result.keys.size() <= 20);
     CHECK(!has_note(result, "no statistics of slots"));
   }
@@ -344,11 +345,13 @@ TEST_CASE("hot_keys: a client knows what it uses most, in every kind of call") {
     const double share = 1.0 / (rank + 1) / sum;
     found[static_cast<std::size_t>(rank)] = true;
     CHECK(share >= 0.002);
-    CHECK(std::abs(key.share - share) < 0.3 * share);
+    // Six standard deviations of the calls that were looked at, of those of a window at least.
+    const double looked_at = share * calls / config.hot_key_sampling * std::min(1.0, 5 / seconds);
+    const double most_off = share * 6 / std::sqrt(looked_at);
+    CHECK(std::abs(key.share - share) < most_off);
     CHECK(key.node == cluster.client_address(cluster.owner_of(slot(key.key))).to_string());
     // What was lately is all there was, if that took less than a window.
-    if (seconds < 5)
-      CHECK(std::abs(key.per_second * seconds - share * calls) < 0.3 * share * calls);
+    if (seconds < 5) CHECK(std::abs(key.per_second * seconds - share * calls) < most_off * calls);
   }
   for (std::size_t rank = 0; 1.0 / (static_cast<double>(rank) + 1) / sum > 0.01; ++rank)
     CHECK(found[rank]);
