@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -61,10 +62,13 @@ const Command& command_of(std::string_view name) noexcept {
   // of them.
   if (info == nullptr) std::abort();
   // For ever: destructors of static objects may still make calls.
-  static std::mutex& guard = *new std::mutex;
-  static auto& known = *new std::map<const commands::CommandInfo*, Command>;
-  const std::lock_guard lock(guard);
-  return known.try_emplace(info, *info).first->second;
+  struct Known {
+    std::mutex guard;
+    std::map<const commands::CommandInfo*, Command> commands;
+  };
+  static Known& known = *std::make_unique<Known>().release();
+  const std::lock_guard lock(known.guard);
+  return known.commands.try_emplace(info, *info).first->second;
 }
 
 std::optional<Error> make_plan(Plan& plan, const CallSpec& call, const CallOptions& options,

@@ -67,6 +67,7 @@ void FindRun::look_into(FindNode& node, const SlotUse& slot, std::vector<std::st
 
 void FindRun::divide_by_freq(FindNode& node, const SlotUse& slot, std::vector<std::string> keys) {
   std::vector<Task<Reply>> asked;
+  asked.reserve(keys.size());
   for (const std::string& key : keys)
     asked.push_back(node.ask({"OBJECT", "FREQ", key}));
   std::vector<std::uint64_t> counters(keys.size());
@@ -93,6 +94,7 @@ void FindRun::divide_by_freq(FindNode& node, const SlotUse& slot, std::vector<st
 void FindRun::choose_by_idle_time(FindNode& node, const SlotUse& slot,
                                   std::vector<std::string> keys) {
   std::vector<Task<Reply>> asked;
+  asked.reserve(keys.size());
   for (const std::string& key : keys)
     asked.push_back(node.ask({"OBJECT", "IDLETIME", key}));
   // The time is in whole seconds, and some has passed since the second look.

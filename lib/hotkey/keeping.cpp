@@ -59,7 +59,7 @@ class Keeper {
 
   Result<bool> round();
   Result<Did> take_lock();  // or renew it
-  Result<Did> change(Store::Change change);
+  Result<Did> change(const Store::Change& change);
   Did meaning(const Home& home);
   Result<Did> order_number(int per_primary);
   Result<Did> carry_out(const Step& step);
@@ -139,7 +139,7 @@ Keeper::Did Keeper::meaning(const Home& home) {
   return home.status == Says::locked ? Did::not_me : Did::late;
 }
 
-Result<Keeper::Did> Keeper::change(Store::Change change) {
+Result<Keeper::Did> Keeper::change(const Store::Change& change) {
   const Clock::time_point asked = Clock::now();
   Result<Home> home = store_.change(key_, change).wait();
   // Perhaps it was made: what is so shows when somebody looks. The token is still this keeper's.
@@ -164,7 +164,7 @@ Result<Keeper::Did> Keeper::order_number(int per_primary) {
   }
   Store::Change to = blank();
   to.per_primary = per_primary;
-  return change(std::move(to));
+  return change(to);
 }
 
 Result<Keeper::Did> Keeper::carry_out(const Step& step) {
@@ -189,7 +189,7 @@ Result<Keeper::Did> Keeper::carry_out(const Step& step) {
 Result<Keeper::Did> Keeper::announce_again() {
   Store::Change same = blank();
   same.copies.emplace();
-  return change(std::move(same));
+  return change(same);
 }
 
 Result<Keeper::Did> Keeper::begin(const Step& step) {
@@ -227,7 +227,7 @@ Result<Keeper::Did> Keeper::begin(const Step& step) {
       to.copies->push_back(copy);
     }
   }
-  Result<Did> did = change(std::move(to));
+  Result<Did> did = change(to);
   if (did && *did == Did::it && trouble) {
     // The others are not held up: on with those that are open.
     shared_.trouble(key_, *trouble);
@@ -268,7 +268,7 @@ Result<Keeper::Did> Keeper::fill_copies(const Step& step) {
     }
     if (*to.copies == manifest_.copies) return std::move(*trouble);
   }
-  Result<Did> did = change(std::move(to));
+  Result<Did> did = change(to);
   if (did && *did == Did::it && trouble) return std::move(*trouble);
   return did;
 }
@@ -287,7 +287,7 @@ void Keeper::remove_keys(const Slots& slots) {
 Result<Keeper::Did> Keeper::remove_values(const Step& step) {
   Store::Change to = blank();
   to.copies = step.copies;
-  Result<Did> did = change(std::move(to));
+  Result<Did> did = change(to);
   if (did && *did == Did::it) remove_keys(step.slots);
   return did;
 }

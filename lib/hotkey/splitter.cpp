@@ -109,7 +109,7 @@ std::shared_ptr<KeyState> split_key(Shared& shared, std::string_view key, Kind k
     throw Error(ErrorCode::invalid_argument, Outcome::not_sent,
                 "copies_per_primary is " + std::to_string(copies) + ": 1 to 16 are possible");
   }
-  const std::shared_ptr<KeyState> state = shared.state(key);
+  std::shared_ptr<KeyState> state = shared.state(key);
   state->used(Clock::now());
   bool made = false;
   bool ordered = false;
@@ -132,7 +132,7 @@ std::shared_ptr<KeyState> split_key(Shared& shared, std::string_view key, Kind k
 }
 
 std::shared_ptr<KeyState> open_key(Shared& shared, std::string_view key, Kind kind) {
-  const std::shared_ptr<KeyState> state = shared.state(key);
+  std::shared_ptr<KeyState> state = shared.state(key);
   const std::shared_ptr<const Copies> copies = shared.refresh(*state).value();
   if (copies->manifest.kind != kind) throw other_kind(key, copies->manifest.kind);
   state->used(Clock::now());

@@ -157,18 +157,17 @@ void Write::home_answered(Result<Home>&& home) {
 
 /// Of expire and persist.
 void Write::original_read(Result<Home>&& home) {
-  std::optional<Error> error;
-  if (!home) {
-    error = std::move(home).error();
-  } else if (home->status != Home::Status::ok || home->lost) {
-    error.emplace(ErrorCode::damaged, Outcome::not_sent, "the original was lost meanwhile");
+  if (home && home->status == Home::Status::ok && !home->lost) {
+    return spread(home->version, home->expires, home->value);
   }
-  if (!error) return spread(home->version, home->expires, home->value);
+  const Error error =
+      home ? Error(ErrorCode::damaged, Outcome::not_sent, "the original was lost meanwhile")
+           : home.error();
   shared_->want_repair(state_);
   Lock lock(mutex_);
   for (CopyWrite& copy : result_.copies) {
     copy.state = CopyWrite::State::failed;
-    copy.error = *error;
+    copy.error = error;
   }
   open_ = 0;
   finish(lock, End::done);
