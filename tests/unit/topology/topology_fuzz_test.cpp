@@ -156,7 +156,7 @@ TEST_CASE("fuzz: CLUSTER SLOTS and CLUSTER NODES") {
   Mutator mutator(1);
   SlotMap map;
   int accepted = 0;
-  for (int i = 0; i < rounds(20'000); ++i) {
+  for (int i = 0; i < rounds(8'000); ++i) {
     Reply slots = mutator.below(4) == 0 ? no_ids : whole;
     for (std::uint32_t n = mutator.below(3); n > 0; --n)
       mutator.change(slots);
