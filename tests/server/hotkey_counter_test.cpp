@@ -14,6 +14,7 @@
 #include "hotkey/placement.hpp"
 #include "hotkey/store.hpp"
 #include "kit/cluster.hpp"
+#include "server/hotkey_killer.hpp"
 #include "server/support.hpp"
 
 using namespace slotwise;
@@ -91,46 +92,6 @@ class Hand {
   std::string key_;
   std::uint64_t number_ = 0;
   std::vector<CopyPlace> copies_;
-};
-
-/// Kills a random connection of the clients named "counting", again and again.
-class Killer {
- public:
-  explicit Killer(kit::Cluster& cluster) : cluster_(cluster), thread_([this] { run(); }) {}
-  ~Killer() { end(); }
-  void end() {
-    stop_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  int killed() const { return killed_; }
-
- private:
-  void run() {
-    std::mt19937 random(std::random_device{}());
-    while (!stop_) {
-      kit::Server& server = cluster_.server(random() % cluster_.primaries().size());
-      std::vector<std::string> ids;
-      const std::string list(server.command("CLIENT", "LIST").text);
-      for (std::size_t at = 0; at < list.size();) {
-        const std::size_t end = (std::min)(list.find('\n', at), list.size());
-        const std::string line = list.substr(at, end - at);
-        if (line.find(" name=counting ") != std::string::npos) {
-          ids.push_back(line.substr(3, line.find(' ') - 3));
-        }
-        at = end + 1;
-      }
-      if (!ids.empty()) {
-        server.command("CLIENT", "KILL", "ID", ids[random() % ids.size()]);
-        ++killed_;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 40));
-    }
-  }
-
-  kit::Cluster& cluster_;
-  std::atomic<bool> stop_{false};
-  std::atomic<int> killed_{0};
-  std::thread thread_;
 };
 
 /// What all threads did together.
@@ -270,7 +231,7 @@ TEST_CASE("hotkey: a part that was opened again after the manifest was made is n
   s.hand.store().open("c", 8000, Kind::counter, s.hand.number()).wait().value();
   std::atomic<bool> changed{false};
   std::thread keeper([&] {
-    std::this_thread::sleep_for(300ms);
+    std::this_thread::sleep_for(300ms);  // the read must still be asking then: its first tries fail
     changed = true;
     s.hand.add(5000);
   });
@@ -400,7 +361,7 @@ TEST_CASE("hotkey: 8 threads count, connections are killed, parts come and go: t
     threads.emplace_back([&, i] { count_until(stop, counters[i % 2], tally); });
   for (std::size_t i = 0; i < 2; ++i)
     threads.emplace_back([&, i] { read_until(stop, counters[i], tally); });
-  Killer killer(cluster);
+  Killer killer(cluster, "counting");
 
   // Parts are opened, folded and opened again without end, and messages of keepers of long ago
   // arrive all the time.

@@ -13,6 +13,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <slotwise/hotkey.hpp>
 
+#include "server/hotkey_killer.hpp"
 #include "server/hotkey_scene.hpp"
 
 using namespace slotwise;
@@ -25,47 +26,6 @@ int setting(const char* name, int otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::atoi(text);
 }
-
-/// Kills a random connection of the clients at a random node, again and again.
-class Killer {
- public:
-  explicit Killer(kit::Cluster& cluster) : cluster_(cluster), thread_([this] { run(); }) {}
-  ~Killer() { end(); }
-  void end() {
-    stop_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  int killed() const { return killed_; }
-
- private:
-  void run() {
-    std::mt19937 random(std::random_device{}());
-    while (!stop_) {
-      const auto nodes = cluster_.primaries();
-      kit::Server& server = cluster_.server(nodes[random() % nodes.size()]);
-      std::vector<std::string> ids;
-      const std::string list(server.command("CLIENT", "LIST").text);
-      for (std::size_t at = 0; at < list.size();) {
-        const std::size_t end = (std::min)(list.find('\n', at), list.size());
-        const std::string line = list.substr(at, end - at);
-        if (line.find(" name=writer ") != std::string::npos) {
-          ids.push_back(line.substr(3, line.find(' ') - 3));
-        }
-        at = end + 1;
-      }
-      if (!ids.empty()) {
-        server.command("CLIENT", "KILL", "ID", ids[random() % ids.size()]);
-        ++killed_;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 40));
-    }
-  }
-
-  kit::Cluster& cluster_;
-  std::atomic<bool> stop_{false};
-  std::atomic<int> killed_{0};
-  std::thread thread_;
-};
 
 void raise(std::atomic<std::uint64_t>& most, std::uint64_t value) {
   std::uint64_t before = most;
@@ -190,7 +150,7 @@ TEST_CASE("hotkey: 16 writers on 4 clients, connections killed: all copies end e
       threads.emplace_back([&, i] { write_until(stop, keys[i / 4], i / 4, i, record); });
     for (int i = 0; i < 4; ++i)
       threads.emplace_back([&, i] { read_until(stop, keys[i], i, record); });
-    Killer killer(cluster);
+    Killer killer(cluster, "writer");
     std::this_thread::sleep_for(std::chrono::seconds(seconds));
     killer.end();
     stop = true;
